@@ -1,5 +1,5 @@
 import { isStorable } from "../catalog/codes.js";
-import { removeAccountsWithoutProject } from "../catalog/projects.js";
+import { projectId, removeAccountsWithoutProject } from "../catalog/projects.js";
 import type { Role } from "../catalog/state.js";
 import { failed, notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
@@ -63,12 +63,13 @@ export const projectsOf = (accounts: readonly AccountOfProjects[]): string =>
 /**
  * The account with that login in a project; without one, the only account with that login.
  * @param project its code
- * @throws Failure not_found; invalid_value when no project is given and there are several
+ * @throws Failure not_found, project_not_found; invalid_value when no project is given and there are several
  */
 export async function accountOf(db: Queryable, login: string, project?: string): Promise<AccountOfProjects> {
   const all = await accountsOf(db, login);
   const found = project === undefined ? all : all.filter(({ projects }) => projects.includes(project));
   const [only] = found;
+  if (!only && project !== undefined) await projectId(db, project);
   if (!only) throw notFound(`user "${login}"${project === undefined ? "" : ` in the project "${project}"`}`);
   if (found.length > 1)
     throw failed(

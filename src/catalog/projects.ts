@@ -62,7 +62,7 @@ export async function projectId(db: Queryable, code: string): Promise<number> {
 }
 
 /** Tells the project that may be meant: for commands, whose user may know all of them. */
-async function noProject(db: Queryable, code: string): Promise<Failure> {
+export async function noProject(db: Queryable, code: string): Promise<Failure> {
   const projects = await db.query<{ code: string }>("select code from project where not hidden order by id");
   const end = didYouMean(
     code,
@@ -77,7 +77,7 @@ export async function setBaseMap(db: Queryable, code: string, baseMap: BaseMap):
     code,
     JSON.stringify(baseMap),
   ]);
-  if (changed === 0) throw failed("project_not_found", `There is no project "${code}".`);
+  if (changed === 0) throw await noProject(db, code);
 }
 
 /**

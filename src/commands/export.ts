@@ -22,7 +22,7 @@ import {
   withServices,
 } from "./environment.js";
 import { exportMapTiles, type TileOptions, tileFormatOf, tileJob } from "./export-tiles.js";
-import { findMap } from "./find-map.js";
+import { findLayer, findMap } from "./find-map.js";
 import { interruptible } from "./interrupt.js";
 import { placeOf, reportFile, standardOutput, writeOutput } from "./output.js";
 import { Progress } from "./progress.js";
@@ -217,8 +217,7 @@ async function run(
   job: Job,
 ): Promise<void> {
   const map = await findMap(db, job.project, job.map);
-  const layer = map.layers.get(job.layer);
-  if (!layer) throw new CommandError(`There is no layer "${job.layer}" in the map "${job.map}".`);
+  const layer = findLayer(map, job.layer);
   if (hasImage(layer)) return exportImage(env, command, { db, blobs: openBlobs(config), map, layer }, job);
   if (!hasObjects(layer)) throw new CommandError(`The layer "${job.layer}" has no objects to export.`);
   const progress = new Progress(env, "objects");

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { parseRights, setGrant } from "../access/grants.js";
 import { type CommandEnvironment, propagateChange, report, UsageError, withServices } from "./environment.js";
+import { findLayer, findMap } from "./find-map.js";
 
 interface Options {
   readonly project: string;
@@ -38,6 +39,8 @@ Examples:
       const { project, map, layer } = options;
       const target = { project, map, layer, login: login === "public" ? null : login };
       await withServices(env, command, async (services) => {
+        const found = map === undefined ? undefined : await findMap(services.db, project, map);
+        if (found && layer !== undefined) findLayer(found, layer);
         await setGrant(services.db, target, rights);
         await propagateChange(services);
       });

@@ -2,15 +2,8 @@ import type { Command } from "commander";
 import { deleteLayer } from "../catalog/layers.js";
 import { isLayer, localName, type MapState } from "../catalog/state.js";
 import { confirm, yesOption } from "./confirm.js";
-import {
-  type CommandEnvironment,
-  CommandError,
-  print,
-  propagateChange,
-  report,
-  withServices,
-} from "./environment.js";
-import { findMap } from "./find-map.js";
+import { type CommandEnvironment, print, propagateChange, report, withServices } from "./environment.js";
+import { findLayer, findMap } from "./find-map.js";
 import { removeContents } from "./remove-contents.js";
 import { table } from "./table.js";
 
@@ -52,9 +45,7 @@ export function register(program: Command, env: CommandEnvironment): void {
         await withServices(env, command, async (services) => {
           const { db } = services;
           const found = await findMap(db, project, map);
-          const known = found.layers.get(code);
-          if (!known) throw new CommandError(`There is no layer "${code}" in the map "${map}".`);
-          await deleteLayer(db, found.id, known.id);
+          await deleteLayer(db, found.id, findLayer(found, code).id);
           await propagateChange(services);
           report(env, command, {
             message: `Layer ${place} was deleted.`,

@@ -5,9 +5,10 @@ import { openSessions, type SessionOrigin } from "../access/sessions.js";
 import { openTileKeys } from "../access/tile-keys.js";
 import { withAddresses } from "../api/resources/tile-keys.js";
 import { loadProject } from "../catalog/load.js";
+import { noProject } from "../catalog/projects.js";
 import type { ProjectState } from "../catalog/state.js";
 import { systemClock } from "../clock.js";
-import { failed, forbidden, notFound } from "../errors.js";
+import { forbidden, notFound } from "../errors.js";
 import {
   type CommandEnvironment,
   type CommandServices,
@@ -40,8 +41,7 @@ export function register(program: Command, env: CommandEnvironment): void {
     .action(async (login: string, options: { project: string; origin: SessionOrigin }, command: Command) => {
       await withServices(env, command, async (services) => {
         const project = await loadProject(services.db, options.project);
-        if (!project || project.hidden)
-          throw failed("project_not_found", `There is no project "${options.project}".`);
+        if (!project || project.hidden) throw await noProject(services.db, options.project);
         const token = await openSession(services, project, login, options.origin);
         const { sessionIdleSeconds: idleSeconds } = services.config;
         if (isJson(command)) return print(env, JSON.stringify({ token, idleSeconds }));

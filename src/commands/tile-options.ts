@@ -3,7 +3,8 @@ import type { MapState } from "../catalog/state.js";
 import { Failure } from "../errors.js";
 import type { GeoEnvelope } from "../geo/envelope.js";
 import { maxZoom } from "../geo/tile.js";
-import { CommandError, reasonOf, UsageError } from "./environment.js";
+import { reasonOf, UsageError } from "./environment.js";
+import { findLayer } from "./find-map.js";
 
 /** Options of commands that choose tiles or objects. */
 
@@ -45,8 +46,4 @@ export function zoomsOf(range: string | undefined): { readonly minZoom?: number;
 
 /** @throws CommandError */
 export const layerIds = (map: MapState, codes: readonly string[]): number[] =>
-  codes.map((code) => {
-    const layer = map.layers.get(code);
-    if (!layer) throw new CommandError(`There is no layer "${code}" in the map "${map.code}".`);
-    return layer.id;
-  });
+  codes.map((code) => findLayer(map, code).id);

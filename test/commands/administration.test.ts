@@ -250,6 +250,27 @@ t.test("maps are created, renamed and deleted, and so are their layers", async (
   t.same(await db.query(left, [layers.map(({ id }: { id: number }) => `l${id}`)]), []);
 });
 
+t.test("every command tells which project, map or layer may be meant", async (t) => {
+  for (const [line, meant] of [
+    ["project base-map ctiy none", "city"],
+    ["project delete ctiy --yes", "city"],
+    ["user password anna --project ctiy", "city"],
+    ["user add nina --existing ctiy --project city", "city"],
+    ["session open anna --project ctiy", "city"],
+    ["map publish city raods", "roads"],
+    ["grant anna --project city --map raods --rights read", "roads"],
+    ["grant anna --project city --map roads --layer pieps --rights read", "pipes"],
+    ["layer delete city roads pieps --yes", "pipes"],
+    ["export city roads pieps pipes.csv", "pipes"],
+    ["export city roads roads.mbtiles --layers pieps", "pipes"],
+    ["cache warm city roads --layers pieps", "pipes"],
+  ] as const) {
+    const { status, stderr } = await run(line, "battery-staple\n");
+    t.equal(status, 1, line);
+    t.match(stderr, `; did you mean ${meant}?`, line);
+  }
+});
+
 t.test("grants are given and taken back", async (t) => {
   const grants = async () => (await loadProject(db, "city"))!.grants.map((grant) => grant.rights);
   t.equal((await run("grant anna --project city --map roads --layer pipes --rights read,edit")).status, 0);
