@@ -1,10 +1,12 @@
 import type { Test } from "tap";
 import { backupSteps } from "./steps/backup.js";
 import { externalSteps } from "./steps/external.js";
+import { nameSteps } from "./steps/names.js";
 import { objectSteps } from "./steps/objects.js";
 import { operatingSteps, operationsStep } from "./steps/operating.js";
 import { pictureSteps } from "./steps/pictures.js";
 import { rasterSteps } from "./steps/rasters.js";
+import { requestSteps } from "./steps/requests.js";
 import { tileSteps } from "./steps/tiles.js";
 import { transferSteps } from "./steps/transfers.js";
 import { viewerSteps } from "./steps/viewer.js";
@@ -13,6 +15,8 @@ import { type Installation, type Step, World } from "./world.js";
 const steps: readonly Step[] = [
   ...rasterSteps,
   ...objectSteps,
+  ...requestSteps,
+  ...nameSteps,
   ...transferSteps,
   ...pictureSteps,
   ...externalSteps,
