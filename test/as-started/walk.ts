@@ -10,6 +10,7 @@ import { requestSteps } from "./steps/requests.js";
 import { tileSteps } from "./steps/tiles.js";
 import { transferSteps } from "./steps/transfers.js";
 import { viewerSteps } from "./steps/viewer.js";
+import { visualizationSteps } from "./steps/visualizations.js";
 import { type Installation, type Step, World } from "./world.js";
 
 const steps: readonly Step[] = [
@@ -21,6 +22,7 @@ const steps: readonly Step[] = [
   ...pictureSteps,
   ...externalSteps,
   ...tileSteps,
+  ...visualizationSteps,
   ...viewerSteps,
   ...operatingSteps,
   ...backupSteps,

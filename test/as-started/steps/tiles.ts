@@ -1,9 +1,8 @@
-import { randomUUID } from "node:crypto";
 import sharp from "sharp";
 import { decodeTile } from "../../support/vector-tiles.js";
-import { collection, feature, point, project, type Step, type World } from "../world.js";
+import { point, project, type Step, type World } from "../world.js";
 
-/** How maps look: addresses and formats of tiles, visualizations and plug-ins; who may see them, and who is told of changes. */
+/** Addresses and formats of tiles; who may see them, and who is told of changes. */
 
 const here = { lon: 10, lat: 10, z: 5 };
 const wide =
@@ -35,10 +34,25 @@ export const tileSteps: readonly Step[] = [
         t.match(await sharp(bytes).metadata(), { format, width }, path);
       }
       t.match((await world.ask("GET", `${spots}/tile.json`)).json, { tilejson: "3.0.0", tiles: [/\.png$/] });
-      t.match((await world.ask("GET", `${spots}/tms/tilemapresource.xml`)).bytes.toString(), /<TileMap /);
       t.match((await world.ask("GET", `${spots}/tile.mvt.json`)).json, { tiles: [/\.mvt$/] });
       const vector = await world.ask("GET", `${spots}/5/16/15.mvt`);
       t.equal(decodeTile(vector.bytes).get("spots")?.length, 1);
+    },
+  },
+  {
+    name: "tiles by rows from the south, as tilemapresource.xml has them",
+    also: true,
+    walk: async (t, world) => {
+      const { text } = await world.ask("GET", `/tms/${project}/spots/tms/tilemapresource.xml`);
+      t.match(text, /<TileFormat width="256" height="256" mime-type="image\/png" extension="png"\/>/);
+      const [, set = ""] = /<TileSet href="([^"]+)"[^>]* order="5"\/>/.exec(text) ?? [];
+      // Of rows the middle is between 15 and 16.
+      const fromSouth = await world.ask("GET", `${set}/16/14.png?base=0`);
+      const fromNorth = await world.ask("GET", `/tms/${project}/spots/5/16/17.png?base=0`);
+      t.ok(fromSouth.bytes.equals(fromNorth.bytes));
+      const parameters = await world.ask("GET", `/tms/${project}/spots/?x=16&y=16&z=5&base=0`);
+      const found = await world.ask("GET", `${set}/16/16.png?base=0`);
+      t.ok(found.bytes.equals(parameters.bytes), "as the API counts them");
     },
   },
   {
@@ -52,55 +66,6 @@ export const tileSteps: readonly Step[] = [
     name: "the demo",
     walk: async (t, world) => {
       t.ok(await isColourful(world, "/tms/demo/world/3/4/2.png"), "countries");
-    },
-  },
-  {
-    name: "visualizations",
-    also: true,
-    walk: async (t, world) => {
-      await world.makeMap("looks", "points");
-      const points = Array.from({ length: 16 }, (_, at) =>
-        feature(
-          { n: at * at, a: 10 + at, b: 20 - at, kind: ["Oak", "Ash", "Elm"][at % 3], turn: at * 20 },
-          point(6 + (at % 4) * 1.2, 6 + Math.floor(at / 4) * 1.2),
-        ),
-      );
-      await world.api("POST", "looks/layers/points/import/", { body: collection(...points) });
-      const columns = (await world.api("GET", "looks/layers/points/structure/")).json;
-      const turn = columns.find(({ code }: { code: string }) => code === "turn").id;
-      const uuid = randomUUID();
-      const charted = { columns: [{ code: "a" }, { code: "b" }] };
-      const visual = (settings: object) => ({ visualSettings: settings });
-      const plain = (await world.tileAnswer("looks", here)).bytes;
-      for (const [name, body] of Object.entries({
-        "1 thematic": visual({ type: 1, columnCode: "n" }),
-        "2 categories": visual({ type: 2, columnCode: "kind" }),
-        "3 bubbles": visual({ type: 3, columnCode: "n" }),
-        "4 pies": visual({ type: 4, classesSettings: charted }),
-        "5 bars": visual({ type: 5, classesSettings: charted }),
-        "6 lines": visual({ type: 6, classesSettings: charted }),
-        "7 heat map": visual({ type: 7, classesSettings: { markerSize: 40 } }),
-        "the plug-in arrows": {
-          visualCustomSettings: { type: "arrows", columns: { [uuid]: turn }, settings: { direction: uuid } },
-        },
-      }))
-        await t.test(name, async (t) => {
-          await world.api("PUT", "looks/layers/points/visualization/", { body });
-          const tile = await world.tileAnswer("looks", here);
-          t.notOk(tile.bytes.equals(plain), "it is drawn in place of the style");
-          t.ok((await world.tile("looks", here)).painted > 100);
-          const { json } = await world.api("GET", "looks/layers/points/legend/?extended=1");
-          t.ok(json.classificators.length > 0, "it has a legend");
-          const icon = await world.ask("GET", `${json.classificators[0].icon}&size=48`);
-          t.match(await sharp(icon.bytes).metadata(), { width: 48 });
-          await world.api("DELETE", "looks/layers/points/visualization/");
-          t.ok((await world.tileAnswer("looks", here)).bytes.equals(plain), "and the style again without it");
-        });
-      const vectorSettings = { showPopup: true, popupColumnCode: "kind" };
-      t.match((await world.api("PUT", "looks/layers/points/vector/", { body: { vectorSettings } })).json, {
-        render_type: 1,
-      });
-      await world.api("DELETE", "looks/layers/points/vector/");
     },
   },
   {

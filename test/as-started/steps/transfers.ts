@@ -147,4 +147,35 @@ export const transferSteps: readonly Step[] = [
       t.ok((await readFile(at("copy.gpkg"))).length > 0);
     },
   },
+  {
+    name: "a copy of a map, layer by layer",
+    also: true,
+    walk: async (t, world) => {
+      const layer = async (map: string) => (await world.api("GET", `${map}/layers/looks/`)).json;
+      const css_style = `#looks { marker-fill: #ff0000; marker-width: 40; [height > 10] { marker-fill: #0000ff; } }`;
+      await world.makeMap("original", "looks", css_style);
+      await world.api("POST", "original/layers/looks/import/", { body: things });
+      await world.api("PATCH", "original/layers/looks/", { body: { parent_id: 0, name: "Looks" } });
+      await world.api("POST", "", { body: { code: "copied" } });
+      const { bytes } = await world.api("GET", "original/layers/looks/export/?format=gpkg");
+      const { code, name, css_style: style } = await layer("original");
+      await world.api("POST", "copied/layers/", { body: { code, name, css_style: style } });
+      await world.upload("copied/layers/looks", { "looks.gpkg": bytes });
+      const objects = async (map: string) =>
+        (await world.api("GET", `${map}/layers/looks/objects/?fields=*&returnGeom=1`)).json;
+      t.same(await objects("copied"), await objects("original"));
+      const types = async (map: string) =>
+        (await world.api("GET", `${map}/layers/looks/structure/`)).json.map(({ code, type }: any) => [
+          code,
+          type,
+        ]);
+      t.same(await types("copied"), await types("original"));
+      const here = { lon: 2, lat: 3, z: 6 };
+      const drawn = await world.tileAnswer("original", here);
+      t.ok((await world.tileAnswer("copied", here)).bytes.equals(drawn.bytes), "it looks the same");
+      t.match(await layer("copied"), { name: "Looks" });
+      await world.api("DELETE", "original/");
+      t.equal((await objects("copied")).length, 2, "and is independent");
+    },
+  },
 ];
