@@ -1,6 +1,7 @@
 import type { Test } from "tap";
 import { backupSteps } from "./steps/backup.js";
 import { externalSteps } from "./steps/external.js";
+import { lateSteps } from "./steps/late.js";
 import { nameSteps } from "./steps/names.js";
 import { objectSteps } from "./steps/objects.js";
 import { operatingSteps, operationsStep } from "./steps/operating.js";
@@ -23,6 +24,7 @@ const steps: readonly Step[] = [
   ...externalSteps,
   ...tileSteps,
   ...visualizationSteps,
+  ...lateSteps,
   ...viewerSteps,
   ...operatingSteps,
   ...backupSteps,

@@ -60,6 +60,13 @@ export const geoTiff = (image: TestImage): Buffer =>
     return readFileSync(path);
   });
 
+/** The same image as a cloud-optimized GeoTIFF: in tiles, with overviews. */
+export const cloudOptimized = (tiff: Buffer): Buffer =>
+  inFolder((path) => {
+    gdal.drivers.get("COG").createCopy(path, gdal.open(tiff), ["BLOCKSIZE=128"]).close();
+    return readFileSync(path);
+  });
+
 export interface FoundImage {
   readonly driver: string;
   readonly width: number;

@@ -27,7 +27,7 @@ export async function startTileServer(): Promise<{ readonly host: string; readon
 
 export const externalSteps: readonly Step[] = [
   {
-    name: "external layers",
+    name: "external layers, also of a source that goes away",
     also: true,
     walk: async (t, world) => {
       await world.api("POST", "", { body: { code: "others" } });
@@ -42,18 +42,12 @@ export const externalSteps: readonly Step[] = [
       }
       await world.api("POST", "others/layers/", { body });
       t.same(await world.colour("others", { lon: 10, lat: 10, z: 4 }), purplePixel);
-    },
-  },
-  {
-    name: "a source that goes away is left out, and named",
-    also: true,
-    walk: async (t, world) => {
-      const [host] = world.at.externalHosts;
-      if (host === undefined) return;
+
+      // A source that goes away is left out, and named.
       await world.makeMap("going", "field", "#field { polygon-fill: #ffff00; }");
       await world.api("POST", "going/layers/field/objects/", { body: { fields: {}, geom: square(9, 9, 2) } });
-      const source = { url: `http://${host}/going/{z}/{x}/{y}.png` };
-      await world.api("POST", "going/layers/", { body: { code: "tiles", type: "external", source } });
+      const going = { url: `http://${host}/going/{z}/{x}/{y}.png` };
+      await world.api("POST", "going/layers/", { body: { ...body, source: going } });
       const beside = { lon: 5, lat: 10 };
       t.same(await world.colour("going", { ...beside, z: lastZoom }), purplePixel);
       const { headers, bytes } = await world.tileAnswer("going", { ...beside, z: lastZoom + 1 });

@@ -1,13 +1,12 @@
-import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import sqlite from "node-sqlite3-wasm";
-import { PMTiles } from "pmtiles";
 import sharp from "sharp";
 import { rasterFormats } from "../../../src/hosts/import-messages.js";
 import { square } from "../../support/maps.js";
 import { picture } from "../../support/pictures.js";
-import { geoTiff } from "../../support/rasters.js";
-import type { Place, Step, World } from "../world.js";
+import { cloudOptimized, geoTiff, readImage } from "../../support/rasters.js";
+import type { Place, Step } from "../world.js";
+import { tileOfFile, tileOfMbtiles, tileOfPmtiles } from "./archives.js";
 
 /** Raster layers on tiles, in exports of tiles, and as files. */
 
@@ -84,6 +83,28 @@ export const rasterSteps: readonly Step[] = [
     },
   },
   {
+    name: "a cloud-optimized GeoTIFF in metres, on tiles and in exports of them",
+    also: true,
+    walk: async (t, world) => {
+      const side = 512;
+      // The same square as of the photo, from the Gulf of Guinea on.
+      const pixel = 2_226_389.816 / side;
+      const transform = [0, pixel, 0, pixel * side, 0, -pixel];
+      const tiff = geoTiff({ width: side, height: side, epsg: 3857, transform, value: () => red });
+      await world.makeMap("optimized", "photo");
+      const cog = cloudOptimized(tiff);
+      t.ok(readImage(cog).overviews > 0);
+      await world.upload("optimized/layers/photo", { "photo.tif": cog });
+      for (const z of [1, 4, 9]) {
+        const shown = await world.colour("optimized", { ...onPhoto, z });
+        t.ok(isNear(shown, red), `${z}: ${shown}`);
+      }
+      const query = "base=0&fbbox=5,5,15,15&minzoom=4&maxzoom=4";
+      const { bytes } = await world.api("GET", `optimized/export/?format=pmtiles&${query}`);
+      await holdsPhoto(t, await tileOfPmtiles(bytes, tileOfPhoto));
+    },
+  },
+  {
     name: "a layer whose file is gone is left out, and named",
     also: true,
     walk: async (t, world) => {
@@ -138,17 +159,18 @@ export const rasterSteps: readonly Step[] = [
     walk: async (t, world) => {
       const query = "base=0&fbbox=5,5,15,15&minzoom=3&maxzoom=5";
       const pmtiles = await world.api("GET", `rasters/export/?format=pmtiles&${query}`);
-      await t.test("PMTiles, by HTTP", async (t) => holdsPhoto(t, await fromPmtiles(pmtiles.bytes)));
+      await t.test("PMTiles, by HTTP", async (t) =>
+        holdsPhoto(t, await tileOfPmtiles(pmtiles.bytes, tileOfPhoto)),
+      );
       const mbtiles = await world.api("GET", `rasters/export/?format=mbtiles&${query}`);
-      await t.test("MBTiles, by HTTP", async (t) => holdsPhoto(t, await fromMbtiles(world, mbtiles.bytes)));
+      const path = join(world.at.folder, "read.mbtiles");
+      await writeFile(path, mbtiles.bytes);
+      await t.test("MBTiles, by HTTP", async (t) => holdsPhoto(t, tileOfMbtiles(path, tileOfPhoto)));
       const options = ["--bbox", "5,5,15,15", "--zoom", "3-5", "--no-base"];
-      for (const [name, read] of [
-        ["map.pmtiles", fromPmtiles],
-        ["map.mbtiles", (bytes: Buffer) => fromMbtiles(world, bytes)],
-      ] as const)
+      for (const name of ["map.pmtiles", "map.mbtiles"])
         await t.test(`${name}, by the command line`, async (t) => {
           await world.mapwright(["export", "town", "rasters", name, ...options]);
-          await holdsPhoto(t, await read(await readFile(join(world.at.folder, name))));
+          await holdsPhoto(t, await tileOfFile(join(world.at.folder, name), tileOfPhoto));
         });
     },
   },
@@ -161,32 +183,4 @@ async function holdsPhoto(t: Pick<typeof import("tap").default, "ok">, tile: Uin
   t.ok(tile, "the tile is there");
   const shown = (await picture(tile!)).at(114, 140);
   t.ok(isNear(shown, red), `${shown}`);
-}
-
-async function fromPmtiles(bytes: Buffer): Promise<Uint8Array | undefined> {
-  const archive = new PMTiles({
-    getKey: () => "archive",
-    getBytes: async (offset, length) => ({
-      data: new Uint8Array(bytes.subarray(offset, offset + length)).buffer,
-    }),
-  });
-  const { z, x, y } = tileOfPhoto;
-  const tile = await archive.getZxy(z, x, y);
-  return tile && new Uint8Array(tile.data);
-}
-
-async function fromMbtiles(world: World, bytes: Buffer): Promise<Uint8Array | undefined> {
-  const path = join(world.at.folder, "read.mbtiles");
-  await writeFile(path, bytes);
-  const archive = new sqlite.Database(path, { readOnly: true });
-  try {
-    const { z, x, y } = tileOfPhoto;
-    const row = archive.get(
-      "select tile_data as data from tiles where zoom_level = ? and tile_column = ? and tile_row = ?",
-      [z, x, 2 ** z - 1 - y],
-    );
-    return row?.data as Uint8Array | undefined;
-  } finally {
-    archive.close();
-  }
 }
