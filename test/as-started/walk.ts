@@ -1,10 +1,12 @@
 import type { Test } from "tap";
 import { backupSteps } from "./steps/backup.js";
+import { describedSteps } from "./steps/described.js";
 import { externalSteps } from "./steps/external.js";
 import { lateSteps } from "./steps/late.js";
 import { nameSteps } from "./steps/names.js";
 import { objectSteps } from "./steps/objects.js";
-import { operatingSteps, operationsStep } from "./steps/operating.js";
+import { operatingSteps } from "./steps/operating.js";
+import { parameterSteps } from "./steps/parameters.js";
 import { pictureSteps } from "./steps/pictures.js";
 import { rasterSteps } from "./steps/rasters.js";
 import { requestSteps } from "./steps/requests.js";
@@ -23,12 +25,13 @@ const steps: readonly Step[] = [
   ...pictureSteps,
   ...externalSteps,
   ...tileSteps,
+  ...parameterSteps,
   ...visualizationSteps,
   ...lateSteps,
   ...viewerSteps,
   ...operatingSteps,
   ...backupSteps,
-  operationsStep,
+  ...describedSteps,
 ];
 
 /** Walks through what the installation can do, each capability a test of its own. @param all else the steps for both */

@@ -43,6 +43,9 @@ export const password = "correct-horse";
 export class World {
   /** Of the administrator. */
   token = "";
+  /** What was asked for so far: method and address of requests, arguments of commands. */
+  readonly requests: { readonly method: string; readonly url: URL }[] = [];
+  readonly commands: (readonly string[])[] = [];
 
   constructor(readonly at: Installation) {}
 
@@ -67,6 +70,7 @@ export class World {
   /** A command, whatever becomes of it. */
   tried(args: readonly string[], input: string | Buffer = ""): Promise<Finished> {
     const { folder: cwd, env, command } = this.at;
+    this.commands.push(args);
     return run([...command, ...args], { cwd, env, input });
   }
 
@@ -79,7 +83,9 @@ export class World {
   /** A request without a token. @throws Error when its status is another one */
   async ask(method: string, path: string, { body, headers = {}, status = 200 }: Asked = {}): Promise<Answer> {
     const isRaw = body === undefined || body instanceof FormData || body instanceof Uint8Array;
-    const answer = await fetch(path.startsWith("http") ? path : `${this.url}${path}`, {
+    const url = new URL(path, this.url);
+    this.requests.push({ method, url });
+    const answer = await fetch(url, {
       method,
       headers: { ...(!isRaw && { "content-type": "application/json" }), ...headers },
       ...(body !== undefined && { body: (isRaw ? body : JSON.stringify(body)) as never }),
@@ -89,6 +95,13 @@ export class World {
     if (answer.status !== status)
       throw new Error(`${method} ${path}: ${answer.status} ${text.slice(0, 500)}`);
     return { status: answer.status, headers: answer.headers, bytes, text, json: parsed(text) };
+  }
+
+  /** Asks for what the public may read, and gives the answer before its body has come. */
+  open(path: string, signal: AbortSignal): Promise<Response> {
+    const url = new URL(path, this.url);
+    this.requests.push({ method: "GET", url });
+    return fetch(url, { signal });
   }
 
   /** Makes a published map with one layer. @returns the layer's id */

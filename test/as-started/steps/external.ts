@@ -65,7 +65,7 @@ export const externalSteps: readonly Step[] = [
         world.tried(["project", "base-map", project, base, ...more]);
       // A service of its own: the layer's is not asked again for a while.
       const address = `http://${host ?? "tiles.example"}/going/{z}/{x}/{y}.png?base`;
-      const answer = await set(address, "--attribution", "Others");
+      const answer = await set(address, "--attribution", "Others", "--min-zoom", "0", "--max-zoom", "18");
       if (host === undefined) {
         t.match(answer, { status: 1, stderr: /externalHosts/ });
         return;

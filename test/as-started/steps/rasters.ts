@@ -1,4 +1,4 @@
-import { readdir, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import sharp from "sharp";
 import { rasterFormats } from "../../../src/hosts/import-messages.js";
@@ -64,6 +64,9 @@ export const rasterSteps: readonly Step[] = [
       await world.mapwright(["import", "town", "rasters", "plan", "plan.png", ...box]);
       const shown = await world.colour("rasters", { lon: 40, lat: 10, z: 4 });
       t.ok(isNear(shown, blue), `${shown}`);
+      await world.mapwright(["export", "town", "rasters", "plan", "processed.tif", "--processed"]);
+      const processed = readImage(await readFile(join(world.at.folder, "processed.tif")));
+      t.match(processed, { driver: "GTiff", epsg: "3857" });
     },
   },
   {

@@ -1,6 +1,6 @@
 import sharp from "sharp";
 import { decodeTile } from "../../support/vector-tiles.js";
-import { point, project, type Step, type World } from "../world.js";
+import { login, point, project, type Step, type World } from "../world.js";
 
 /** Addresses and formats of tiles; who may see them, and who is told of changes. */
 
@@ -82,6 +82,12 @@ export const tileSteps: readonly Step[] = [
       t.match((await world.ask("GET", tilejson)).json, { tiles: [/key=/] });
       await world.api("DELETE", `sheds/tile-key/?key=${key}`);
       await world.ask("GET", tile, { status: 401 });
+      const options = ["--project", project, "--map", "sheds", "--seconds", "60", "--base-url", world.url];
+      const byCommand = (await world.mapwright(["session", "tile-key", login, ...options])).toString().trim();
+      const whole = byCommand.replace(/\{[zxy]\}/g, "0");
+      t.equal((await world.ask("GET", whole)).headers.get("content-type"), "image/png");
+      await world.api("DELETE", "sheds/tile-key/?all=1");
+      await world.ask("GET", whole, { status: 401 });
     },
   },
   {
@@ -89,7 +95,7 @@ export const tileSteps: readonly Step[] = [
     also: true,
     walk: async (t, world) => {
       const leaving = new AbortController();
-      const stream = await fetch(`${world.url}/tms/${project}/spots/changes/`, { signal: leaving.signal });
+      const stream = await world.open(`/tms/${project}/spots/changes/?recent=1`, leaving.signal);
       t.equal(stream.status, 200);
       let heard = "";
       const listening = (async () => {

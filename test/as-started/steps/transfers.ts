@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type ImportFormat, rasterFormats } from "../../../src/hosts/import-messages.js";
 import { sampleOf } from "../../support/import-samples.js";
@@ -132,19 +132,47 @@ export const transferSteps: readonly Step[] = [
       await world.api("POST", "", { body: { code: "shell" } });
       for (const [name, bytes] of Object.entries(sampleOf("Shapefile", "shp")))
         await writeFile(at(name), bytes);
-      await world.mapwright(["import", "town", "shell", "shape", "data.shp"]);
+      const whole = ["--srs", "4326", "--encoding", "utf-8", "--action", "replace"];
+      await world.mapwright(["import", "town", "shell", "shape", "data.shp", ...whole]);
       t.equal(await countOf(world, "shell/layers/shape"), 1);
-      await world.mapwright(
-        ["import", "town", "shell", "piped", "-", "--format", "geojson"],
-        JSON.stringify(things),
-      );
+      const piped = (...options: string[]) =>
+        world.tried(
+          ["import", "town", "shell", "piped", "-", "--format", "geojson", ...options],
+          JSON.stringify(things),
+        );
+      t.equal((await piped()).status, 0);
+      const tried = await piped("--key", "name", "--partial", "--dry-run");
+      t.match(tried.stdout.toString(), /0 objects added, 2 changed/);
       t.equal(await countOf(world, "shell/layers/piped"), 2);
-      await world.mapwright(["export", "town", "shell", "piped", "copy.gpkg"]);
-      await world.mapwright(["import", "town", "shell", "copy", "copy.gpkg"]);
-      t.equal(await countOf(world, "shell/layers/copy"), 2);
-      const piped = await world.mapwright(["export", "town", "shell", "piped", "-", "--format", "csv"]);
-      t.match(piped.toString(), /Oak/);
-      t.ok((await readFile(at("copy.gpkg"))).length > 0);
+      // In metres, within a box in metres.
+      const metres = ["--srs", "3857", "--bbox", "0,0,400000,400000", "--bbox-srs", "3857", "--ids", "1,2"];
+      await world.mapwright(["export", "town", "shell", "piped", "copy.gpkg.zip", "--zip", ...metres]);
+      await world.mapwright(["import", "town", "shell", "copy", "copy.gpkg.zip"]);
+      const [copied, ...others] = (await world.api("GET", "shell/layers/copy/objects/?returnGeom=1")).json;
+      t.same(copied.geom.coordinates.map(Math.round), [1, 2]);
+      t.equal(others.length, 0, "the other one is outside");
+      const chosen = [
+        "--fields",
+        "name",
+        "--filter",
+        "felled = true",
+        "--encoding",
+        "windows-1251",
+        "--dialect",
+        "tab",
+      ];
+      const csv = await world.mapwright([
+        "export",
+        "town",
+        "shell",
+        "piped",
+        "-",
+        "--format",
+        "csv",
+        ...chosen,
+      ]);
+      t.match(new TextDecoder("windows-1251").decode(csv), /^2\t"Ель"/m);
+      t.notMatch(csv.toString(), /Oak/);
     },
   },
   {
