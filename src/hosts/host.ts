@@ -65,7 +65,7 @@ export interface HostOptions {
 export interface CallOptions {
   /** For the work itself, milliseconds: waiting does not count, be it for a turn, for a core, or for this process. */
   readonly deadlineMs: number;
-  /** Takes a task that has not started out of the queue. */
+  /** Takes a task that does not run, be it before its first process or between two, out of those that wait. */
   readonly signal?: AbortSignal;
   /** Aborting `signal` also ends a task that runs, with its child; tasks that run beside it are tried again. */
   readonly endsChild?: boolean;
@@ -88,6 +88,7 @@ interface Task {
   /** Client and owner. */
   readonly owners: Owners;
   readonly about: string | undefined;
+  readonly signal: AbortSignal | undefined;
   /** What is left of its deadline. */
   leftMs: number;
   /** When it was begun, by `performance.now()`. */
@@ -213,6 +214,7 @@ export class WorkerHost<M extends Messages> {
         isPutOff: false,
         owners: [...clientOwners(options.client ?? ""), options.owner ?? ""],
         about: options.about,
+        signal,
         resolve: resolve as (response: unknown) => void,
         reject,
         onProgress: options.onProgress,
@@ -220,7 +222,7 @@ export class WorkerHost<M extends Messages> {
         queuedAt: performance.now(),
       };
       abort = () => {
-        const waited = this.queue.remove(task.owners, task);
+        const waited = this.withdraw(task);
         if (!waited && !(options.endsChild && this.abandon(task))) return;
         if (waited) this.refuseWaiting(task, signal?.reason as Error);
         else reject(signal?.reason as Error);
@@ -450,15 +452,18 @@ export class WorkerHost<M extends Messages> {
     return true;
   }
 
+  /** Takes a task out of those that wait. @returns whether it was there */
+  private withdraw(task: Task): boolean {
+    const index = this.resumed.indexOf(task);
+    if (index < 0) return this.queue.remove(task.owners, task);
+    this.resumed.splice(index, 1);
+    return true;
+  }
+
   /** Removes what waits. */
   private takeWaiting(which: (task: Task) => boolean): Task[] {
-    const taken: Task[] = [];
-    for (const { owners, task } of [...this.queue])
-      if (which(task) && this.queue.remove(owners, task)) taken.push(task);
-    const kept = this.resumed.filter((task) => !which(task));
-    taken.push(...this.resumed.filter(which));
-    this.resumed.splice(0, this.resumed.length, ...kept);
-    return taken;
+    const waiting = [...[...this.queue].map(({ task }) => task), ...this.resumed];
+    return waiting.filter((task) => which(task) && this.withdraw(task));
   }
 
   private answered(child: Child, answer: Answer): void {
@@ -535,10 +540,13 @@ export class WorkerHost<M extends Messages> {
     // SIGKILL comes from outside and is no fault of the tasks. After a crash with a single task, that task caused it.
     const crashed = signal !== "SIGKILL" && !child.retiring;
     for (const task of orphans) {
-      if (child.killedBy || child.isRenewed) {
+      if (!child.killedBy && !child.isRenewed)
+        task.reject(this.diedOver(child, { crashed, alone: orphans.length === 1 }));
+      else if (task.signal?.aborted) this.refuseWaiting(task, task.signal.reason as Error);
+      else {
         task.queuedAt = performance.now();
         this.resumed.push(task);
-      } else task.reject(this.diedOver(child, { crashed, alone: orphans.length === 1 }));
+      }
     }
     this.replace(child.ready);
   }

@@ -170,6 +170,29 @@ t.test("clients take turns, and who brings too much is the one who is refused", 
   t.ok(done.slice(0, 2).includes("other"), done.join(" "));
 });
 
+t.test("what was to be done by the next process is not, when nobody waits for it any more", async (t) => {
+  const host = open(t, { concurrency: 3 });
+  await host.whenReady();
+  // It gets the tasks and does not come to them.
+  process.kill(host.pid!, "SIGSTOP");
+  const [before, after] = [new AbortController(), new AbortController()];
+  const late = host.call("ping", null, { deadlineMs: 50 });
+  const left = [before, after].map(({ signal }) => host.call("ping", null, { deadlineMs, signal }));
+  t.match(host.counts(), { running: 3 });
+  // Tasks that run go on, as their process would do others'.
+  before.abort(new Error("left"));
+  t.match(host.counts(), { running: 3 });
+  const again = noProcesses(t);
+  await t.rejects(late, { name: "HostError", reason: "deadline" });
+  await t.rejects(left[0]!, { message: "left" });
+  t.match(host.counts(), { running: 0, waiting: 1 });
+  after.abort(new Error("left"));
+  await t.rejects(left[1]!, { message: "left" });
+  t.match(host.counts(), { running: 0, waiting: 0 });
+  again();
+  t.equal(await host.call("ping", null, { deadlineMs }), "pong");
+});
+
 t.test("what is about something that took too long is refused at once, and nothing else", async (t) => {
   const host = open(t, { concurrency: 2 });
   await host.whenReady();
