@@ -86,7 +86,7 @@ export function sendWhole(
     return 304;
   }
   if (isCompressible && !head && acceptsGzip(context.acceptEncoding))
-    return sendCompressed(body, compressedHeaders(headers), context);
+    return sendCompressed(body, given, context);
   const lines = responseHeaders(headers, base);
   context.beforeSend();
   if (status === 204 || status === 304) writer.sendHead(status, lines);
@@ -105,15 +105,12 @@ export function sendWhole(
 
 async function sendCompressed(
   body: Uint8Array | readonly string[],
-  headers: Headers,
+  given: Headers,
   context: ReplyContext,
 ): Promise<number> {
-  if (!(body instanceof Uint8Array)) {
-    const zipped = compressedStream(bytesOf(body));
-    return sendChunks({ status: 200, headers, chunks: zipped }, context);
-  }
+  if (!(body instanceof Uint8Array)) return sendStream({ headers: given, chunks: bytesOf(body) }, context);
   const bytes = await compressed(body);
-  return sendWhole(200, bytes, headers, context);
+  return sendWhole(200, bytes, compressedHeaders(varied(given)), context);
 }
 
 async function* bytesOf(parts: readonly string[]): AsyncGenerator<Uint8Array, void, undefined> {
@@ -150,35 +147,13 @@ async function sendEarly(
   return status;
 }
 
-function sendStream(
-  { chunks, headers, status = 200, bytes }: Extract<Reply, { kind: "stream" }>,
-  context: ReplyContext,
-): Promise<number> {
-  if (!mayCompress(status, headers, bytes)) return sendChunks({ chunks, headers, status, bytes }, context);
-  const told = varied(headers);
-  if (context.head || !acceptsGzip(context.acceptEncoding))
-    return sendChunks({ chunks, headers: told, status, bytes }, context);
-  const zipped = compressedStream(chunks[Symbol.asyncIterator]());
-  return sendChunks({ chunks: zipped, headers: compressedHeaders(told), status }, context);
-}
-
-async function sendChunks(
-  {
-    chunks,
-    headers,
-    status,
-    bytes,
-  }: {
-    readonly chunks: AsyncIterable<Uint8Array | string>;
-    readonly headers: Headers;
-    readonly status: number;
-    readonly bytes?: number | undefined;
-  },
+/** However it goes, the source is read to its end or told that nobody reads on. */
+async function sendStream(
+  { chunks, headers: given, status = 200, bytes }: Omit<Extract<Reply, { kind: "stream" }>, "kind">,
   context: ReplyContext,
 ): Promise<number> {
   const { writer, head, base } = context;
-  const lines = responseHeaders(notStored(headers), base);
-  const source = chunks[Symbol.asyncIterator]();
+  let source = chunks[Symbol.asyncIterator]();
   let finished = false;
   let started = false;
   const stop = () => {
@@ -187,14 +162,20 @@ async function sendChunks(
     // Errors of `return` are ignored; errors of the stream itself are thrown below.
     Promise.resolve(source.return?.()).catch(() => undefined);
   };
-  if (head) {
-    context.beforeSend();
-    writer.sendHead(status, bytes === undefined ? lines : `${lines}\r\ncontent-length: ${bytes}`);
-    stop();
-    return status;
-  }
-  writer.onDisconnect(stop);
   try {
+    const isCompressible = mayCompress(status, given, bytes);
+    const isZipped = isCompressible && !head && acceptsGzip(context.acceptEncoding);
+    const headers = isCompressible ? varied(given) : given;
+    const lines = responseHeaders(notStored(isZipped ? compressedHeaders(headers) : headers), base);
+    if (head) {
+      context.beforeSend();
+      writer.sendHead(status, bytes === undefined ? lines : `${lines}\r\ncontent-length: ${bytes}`);
+      return status;
+    }
+    // It left before the source was made.
+    if (writer.disconnected) return status;
+    writer.onDisconnect(stop);
+    if (isZipped) source = compressedStream(source);
     // Nothing is sent before the first chunk, so that a source that fails immediately gets an error response.
     let next = await source.next();
     started = true;

@@ -22,6 +22,23 @@ async function* numbered(count: number, bytes: number) {
   }
 }
 
+/** A source that holds something from the start, whether it is read or not. */
+function held(): AsyncIterableIterator<string> {
+  return {
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+    async next() {
+      watch.given++;
+      return { done: false, value: "some data" };
+    },
+    async return() {
+      watch.returned++;
+      return { done: true, value: undefined };
+    },
+  };
+}
+
 const routes: readonly Route<undefined>[] = [
   {
     methods: ["GET"],
@@ -74,6 +91,24 @@ const routes: readonly Route<undefined>[] = [
         await new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("left"))));
       })(),
     }),
+  },
+  {
+    methods: ["GET"],
+    path: "/unsaid/:type/",
+    handler: ({ params }) => ({
+      kind: "stream",
+      headers: { "content-type": `text/${params.type}`, "x-name": "Москва" },
+      chunks: held(),
+    }),
+  },
+  {
+    methods: ["GET"],
+    path: "/late/",
+    handler: async ({ signal }) => {
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      await new Promise((resolve) => setImmediate(resolve));
+      return { kind: "stream", headers, chunks: held() };
+    },
   },
   {
     methods: ["GET"],
@@ -175,6 +210,37 @@ t.test("streams", async (t) => {
     waiting.leave();
     await eventually(() => server.server.openRequests() === 0);
     t.ok(server.answered.some(({ route, status }) => route === "/waiting/" && status === 499));
+  });
+
+  await t.test("end when their headers cannot be sent", async (t) => {
+    watch.given = 0;
+    for (const [type, encoding] of [
+      ["plain", "gzip"],
+      ["plain", "identity"],
+      ["event-stream", "gzip"],
+    ] as const) {
+      watch.returned = 0;
+      const answer = await fetch(`${server.url}/unsaid/${type}/`, {
+        headers: { "accept-encoding": encoding },
+      });
+      t.equal(answer.status, 500);
+      t.equal(watch.returned, 1, `${type} ${encoding}`);
+    }
+    t.equal(watch.given, 0);
+  });
+
+  await t.test("of somebody who has left before they were made are not read", async (t) => {
+    for (const accept of ["", "Accept-Encoding: gzip\r\n"]) {
+      watch.given = 0;
+      watch.returned = 0;
+      const wire = new Wire(server.port);
+      await wire.send(`GET /late/ HTTP/1.1\r\nHost: x\r\n${accept}\r\n`);
+      await eventually(() => server.server.openRequests() === 1);
+      wire.leave();
+      await eventually(() => server.server.openRequests() === 0);
+      t.match(watch, { given: 0, returned: 1 });
+      t.match(server.answered.at(-1), { route: "/late/", status: 499 });
+    }
   });
 
   await t.test(
