@@ -64,7 +64,8 @@ export async function* streamRows<Row extends object>(
     try {
       while (!signal?.aborted) {
         const rows = await cursor.read(typeof batch === "number" ? batch : batch());
-        if (rows.length === 0) return;
+        // With its client gone, the connection may be another's by now.
+        if (rows.length === 0 || signal?.aborted) return;
         last = rows.at(-1);
         cursor.waitForConsumer();
         yield rows;
@@ -114,6 +115,8 @@ class OpenCursor<Row extends object> {
     // PostgreSQL would count the time of all batches together, and of the consumer between them; `read` limits each batch. A
     // failure is one of the cursor too.
     client.query(`set statement_timeout = ${longestStreamMs}`).catch(() => undefined);
+    // Others' batches may keep it waiting for its first turn for longer than PostgreSQL may be silent.
+    connections.expectNothing(client);
     request.signal?.addEventListener("abort", this.abort, { once: true });
   }
 
@@ -205,6 +208,7 @@ class OpenCursor<Row extends object> {
   private async close(): Promise<void> {
     const { connections, lease, request } = this;
     clearTimeout(this.timer);
+    connections.expectAnswer(lease.client);
     request.signal?.removeEventListener("abort", this.abort);
     // What came before it the client has taken.
     if (request.signal?.aborted) connections.abandoned.note(request.owner.client, this.batchMs);

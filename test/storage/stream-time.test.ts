@@ -1,5 +1,7 @@
 import t from "tap";
+import { Connections } from "../../src/storage/connections.js";
 import { openDatabase } from "../../src/storage/postgres.js";
+import { streamRows } from "../../src/storage/row-stream.js";
 import { freshDatabase } from "../support/database.js";
 import { quietLog } from "../support/log.js";
 
@@ -59,3 +61,50 @@ t.test(
     t.equal(own.counts().purposes.lists.held, 0);
   },
 );
+
+t.test("of connections that are watched", async (t) => {
+  const connections = new Connections({
+    url: database.url,
+    connections: 4,
+    statementTimeoutMs: 100,
+    log: quietLog,
+  });
+  t.teardown(() => connections.close());
+  const open = (signal?: AbortSignal) =>
+    streamRows<{ i: number }>(connections, {
+      text: "select generate_series(1, 3) as i",
+      values: [],
+      batch: 2,
+      owner: { client: "a1", project: "p1" },
+      signal,
+      batchTimeoutMs: 100,
+    });
+
+  await t.test("one that waits for the turn of its first batch keeps its connection", async (t) => {
+    const leave = await connections.batches.acquire({ owners: ["a1", "a1", "p1"] });
+    const rows = open();
+    const first = rows.next();
+    // An answer of PostgreSQL would be expected within 5.1 s by now.
+    setTimeout(leave, 7_000);
+    t.match(await first, { value: [{ i: 1 }, { i: 2 }] });
+    await rows.return();
+  });
+
+  await t.test("a batch that came as its reader left goes to nobody", async (t) => {
+    const leaving = new AbortController();
+    const { batches } = connections;
+    const acquire = batches.acquire.bind(batches);
+    t.teardown(() => {
+      batches.acquire = acquire;
+    });
+    batches.acquire = async (request) => {
+      const leave = await acquire(request);
+      return () => {
+        leave();
+        leaving.abort();
+      };
+    };
+    t.same(await open(leaving.signal).next(), { done: true, value: undefined });
+    t.equal(connections.counts().purposes.lists.held, 0);
+  });
+});
