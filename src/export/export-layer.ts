@@ -73,11 +73,11 @@ export function finished(
   let ended: Promise<void> | undefined;
   const end = () => {
     signal.removeEventListener("abort", aborted);
-    ended ??= done();
+    // A file that was sent to its end is whole: what is not removed now is removed as abandoned.
+    ended ??= done().catch(() => undefined);
     return ended;
   };
-  // A listener whose promise rejects would end the process. What is not removed now is removed as abandoned.
-  const aborted = () => void end().catch(() => undefined);
+  const aborted = () => void end();
   signal.addEventListener("abort", aborted, { once: true });
   const iterator: AsyncIterableIterator<string | Uint8Array> = {
     [Symbol.asyncIterator]: () => iterator,

@@ -99,12 +99,12 @@ async function importFiles(
     );
     return imported;
   } finally {
-    try {
-      await folder.remove();
-    } finally {
-      // Until the commit the next import of the layer must wait, and the staging table cannot be dropped.
-      await deps.db.afterwards(() => lock.release());
-    }
+    // What was written is there, and what is left is removed as abandoned.
+    await folder
+      .remove()
+      .catch((err: unknown) => deps.log.warn({ err }, "the folder of an import could not be removed"));
+    // Until the commit the next import of the layer must wait, and the staging table cannot be dropped.
+    await deps.db.afterwards(() => lock.release());
   }
 }
 

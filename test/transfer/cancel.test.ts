@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t from "tap";
@@ -232,4 +232,22 @@ t.test("a command that is ended leaves no layer, no column and no file", async (
       if (left > 0) execFileSync("rm", ["-r", join(folder, "tmp")]);
     }
   }
+});
+
+t.test("an import whose folder cannot be removed is done, and the next one has its turn", async (t) => {
+  const id = await bench.layer();
+  const [folders, away] = [join(folder, "tmp"), join(folder, "away")];
+  const source = { files: [{ path: plain, name: "plain.geojson" }], action: "merge" } as const;
+  const target = { layerId: id, language: "en" };
+  const imported = await importIntoLayer(bench.deps, target, source, {
+    onWritten: async () => {
+      await rename(folders, away);
+      await writeFile(folders, "");
+    },
+  });
+  t.equal(imported.rows, 1);
+  await rm(folders);
+  await rename(away, folders);
+  await importIntoLayer(bench.deps, target, source);
+  t.equal((await bench.objects(id)).length, 2);
 });

@@ -21,3 +21,19 @@ t.test("files that cannot be removed after an abort do not end the process", asy
   process.off("uncaughtException", note);
   t.same(errors, []);
 });
+
+t.test(
+  "a file that was read to its end is whole, whether what it was made of can be removed or not",
+  async (t) => {
+    let tries = 0;
+    const removing = async () => {
+      tries++;
+      throw new Error("the disk fails");
+    };
+    const content = finished(chunks(), removing, new AbortController().signal)[Symbol.asyncIterator]();
+    t.match(await content.next(), { value: "a" });
+    t.match(await content.next(), { done: true });
+    t.match(await content.return!(), { done: true });
+    t.equal(tries, 1);
+  },
+);
