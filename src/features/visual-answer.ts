@@ -22,6 +22,7 @@ import {
 } from "./class-breaks.js";
 import type { Languages } from "./column-sql.js";
 import { layerTable, Values } from "./sql.js";
+import { densityOf } from "./visual-density.js";
 import { answerByTally, type TallyAnswer, type TallyPlan } from "./visual-tally.js";
 
 /** Computes the statistics that a visualization needs of its layer's objects: limits, class breaks, counts. */
@@ -298,13 +299,16 @@ async function categoriesOf(
 async function limitsOf(
   tx: Queryable,
   layer: LayerNode,
-  { columns, sum, axis }: Of<"limits">,
+  { columns, sum, axis, density }: Of<"limits">,
   languages: Languages,
 ): Promise<VisualValues> {
   const values = await rangeOf(tx, layer, { columns, sum }, languages);
-  if (!axis) return values;
-  const { range } = await rangeOf(tx, layer, { columns: axis, sum: false }, languages);
-  return { ...values, axis: range };
+  const ofAxis = axis && (await rangeOf(tx, layer, { columns: axis, sum: false }, languages));
+  return {
+    ...values,
+    ...(ofAxis && { axis: ofAxis.range }),
+    ...(density && { density: await densityOf(tx, layer, density, { range: values.range, languages }) }),
+  };
 }
 
 async function rangeOf(

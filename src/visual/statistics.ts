@@ -22,7 +22,18 @@ export type VisualQuestion =
       readonly sum: boolean;
       /** Columns whose values have a range of their own; absent = none. */
       readonly axis?: readonly Column[];
+      /** How close together the objects are; absent = not asked. */
+      readonly density?: DensityQuestion;
     };
+
+export interface DensityQuestion {
+  /** Side of the squares that are counted, in pixels. */
+  readonly pixels: number;
+  /** Column of the objects' weights; absent = each counts 1. */
+  readonly weight?: Column;
+  /** Weights that the least and the greatest value of `columns` become; absent = as they are. */
+  readonly weights?: readonly [least: number, most: number];
+}
 
 /** Classes of the values of the column that the visualization is built from. */
 export function classesQuestion(layer: LayerNode, settings: Settings): VisualQuestion | undefined {

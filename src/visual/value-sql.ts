@@ -3,7 +3,7 @@ import { plainValue } from "../catalog/plain-value.js";
 import { type Column, isId } from "../catalog/state.js";
 import { definitionOf, isText } from "../column-types/column-types.js";
 import type { ColumnValue } from "../column-types/definition.js";
-import type { Limit } from "./values.js";
+import type { Limit, Range } from "./values.js";
 
 /**
  * SQL of a column's values for visualizations, as numbers or as categories. For localised columns the value that tiles are
@@ -99,3 +99,10 @@ export function labelText(column: Column, context: ValueContext): string {
   const { labelText: own, styleValue } = definitionOf(column);
   return own?.(value) ?? `(${styleValue(value)})::text`;
 }
+
+/** SQL of a value's place in a range of all objects of the layer, carried over to another range. */
+export const within = (value: string, range: Range | null, [from, to]: Range): string => {
+  if (!range || range[0] === range[1]) return `case when (${value}) is not null then ${to}::float8 end`;
+  const part = `((${value}) - ${range[0]}::float8) / (${range[1]}::float8 - ${range[0]}::float8)`;
+  return `(${from} + ${to - from} * least(1, greatest(0, ${part})))`;
+};

@@ -44,6 +44,16 @@ export interface VisualValues {
   readonly range: Range | null;
   /** Of "limits": range of the columns of the axis. */
   readonly axis: Range | null;
+  /** Of "limits" with a density: at each zoom from 0; empty if no object has a weight. */
+  readonly density: readonly Density[];
+}
+
+/** Weight of the objects in a square, of those with objects. */
+export interface Density {
+  /** Of the one in the middle. */
+  readonly usual: number;
+  /** Of a dense one. */
+  readonly dense: number;
 }
 
 /** Of no objects. */
@@ -56,4 +66,5 @@ export const noValues: VisualValues = {
   breaks: [],
   range: null,
   axis: null,
+  density: [],
 };

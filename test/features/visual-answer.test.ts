@@ -45,7 +45,7 @@ async function fill(rows: readonly Readonly<Record<string, unknown>>[]): Promise
 
 /** The values that answers of the API have. */
 async function answer(visualSettings: object): Promise<Partial<VisualValues>> {
-  const { breaks: _, range: __, axis: ___, ...shown } = await computed(visualSettings);
+  const { breaks: _, range: __, axis: ___, density: ____, ...shown } = await computed(visualSettings);
   return shown;
 }
 
@@ -234,6 +234,26 @@ t.test("charts and heat maps have the limits of what their sizes follow", async 
   });
   await fill([]);
   t.same(await charts(5, {}), nothing);
+});
+
+t.test("heat maps of objects without a place have no density", async (t) => {
+  await fill([{ n: 1 }, {}]);
+  t.same((await computed({ type: 7 })).density, []);
+});
+
+t.test("the density of heat maps: the middle and a dense square of each zoom, in steps", async (t) => {
+  await fill([{ n: 4 }, { n: 4 }, { n: 1 }, { n: 0 }]);
+  await db.execute(`update ${table} set geom = st_setsrid(st_makepoint(9 * least(n, 2), 0), 4326)
+    from (select svc_id, row_number() over (order by svc_id) as n from ${table}) each_one where each_one.svc_id = ${table}.svc_id`);
+  const density = async (classesSettings: object) => (await computed({ type: 7, classesSettings })).density;
+  const id = layer.columns.find(({ code }) => code === "n")!.id;
+  const counted = await density({});
+  t.match(counted[0], { usual: 4, dense: 4 }, "all in one");
+  t.match(counted.at(-1), { usual: 1 });
+  t.ok(Math.abs(counted.at(-1)!.dense - 3) < 0.3);
+  const weighed = await density({ useWeight: true, useWeightField: id });
+  t.match(weighed.at(-1), { usual: 4 });
+  t.ok(Math.abs(weighed.at(-1)!.dense - 5) < 0.7);
 });
 
 t.test("tiles get borders and ranges as numbers, of charts that of what they show too", async (t) => {

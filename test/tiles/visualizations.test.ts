@@ -360,6 +360,54 @@ t.test("heat maps: hot where objects are close, weights, seams", async (t) => {
   );
 });
 
+t.test(
+  "heat maps: each zoom has a scale of its own, by which few objects are pale beside many",
+  async (t) => {
+    const many = Array.from({ length: 25 }, (_, at) => ({
+      geom: point(10 + (at % 5), 5 + Math.floor(at / 5)),
+    }));
+    await layerOf("dense", [...many, { geom: point(60, 7) }]);
+    await show("dense", { type: 7 });
+    const far = await draw("dense", { lon: 12, lat: 7, z: 1 });
+    t.ok(far.at(12, 7)[3]! > 150, "many");
+    t.ok(far.at(60, 7)[3]! < 60, "one beside many");
+    t.notOk(near(far.at(12, 7), "#d71c1c", 20), "many are not beyond the last colour");
+    t.ok(
+      (await draw("dense", { lon: 60, lat: 7, z: 7 })).at(60, 7)[3]! > 100,
+      "one where none is beside another",
+    );
+  },
+);
+
+t.test("heat maps: an object that is drawn as one with another changes the tiles of both", async (t) => {
+  // Others, so that it is not the scale that changes.
+  const others = Array.from({ length: 60 }, (_, at) => ({
+    geom: point(-172 + 16 * (at % 10), -60 + 22 * Math.floor(at / 10)),
+  }));
+  await layerOf("joined", [...others, { geom: point(2.514, 5) }]);
+  await show("joined", { type: 7, classesSettings: { markerOpacity: 1, markerSize: 59 } });
+  const beside = { lon: -5, lat: 5, z: 5 };
+  t.ok((await draw("joined", beside)).painted > 0, "57 pixels away");
+  await add("joined", [{ geom: point(3.296, 5) }]);
+  t.equal((await draw("joined", beside)).painted, 0, "they are drawn 66 pixels away");
+});
+
+t.test("heat maps: an edit that changes the scale redraws the layer, others what they touch", async (t) => {
+  const crowd = (lon: number) => Array.from({ length: 4 }, (_, at) => ({ geom: point(lon + at / 50, 5) }));
+  await layerOf("scaled", [{ geom: point(-120, 5) }, ...crowd(5)]);
+  await show("scaled", { type: 7 });
+  const renders = () => server.nodes[0]!.services.tiles.rendered;
+  const far = { lon: -120, lat: 5, z: 5 };
+  const heat = async () => (await draw("scaled", far)).at(-120, 5)[3]!;
+  const before = await heat();
+  await add("scaled", [{ geom: point(60, 50) }]);
+  const drawn = renders();
+  t.equal(await heat(), before);
+  t.equal(renders(), drawn, "far away nothing is drawn again");
+  await add("scaled", [...crowd(5), ...crowd(5), ...crowd(5)]);
+  t.ok((await heat()) < before / 2, "one beside many more is paler");
+});
+
 t.test("an edit redraws a layer when it moves a border, else only what it touches", async (t) => {
   const at = (lon: number, n: number) => ({ n, geom: square(lon, 1, 2) });
   await layerOf("edited", [at(1, 0), at(3, 5), at(-121, 10), at(-124, 0)]);

@@ -1,14 +1,14 @@
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { columnOf, findColumn, type Settings, withoutMissing } from "../columns.js";
-import { evenWidth, pixelMetres, styleOf, symbolizer } from "../drawing.js";
+import { array, evenWidth, pixelMetres, styleOf, symbolizer } from "../drawing.js";
 import { classificator, type VisualKind } from "../kind.js";
 import { colour, columnId, flag, opacity, size } from "../schemas.js";
 import { limitsQuestion } from "../statistics.js";
-import { quantity } from "../value-sql.js";
+import { quantity, within } from "../value-sql.js";
 import type { Range, VisualValues } from "../values.js";
 
-/** Heat map: the density of the objects, by weight. */
+/** Heat map: the density of the objects, by weight, of which each zoom has a scale of its own. */
 
 /** What each object adds to its surroundings: a disc that fades outwards, in each strength (config/setup/heat-kernels.js). */
 const kernels = fileURLToPath(new URL("heat", import.meta.url));
@@ -57,13 +57,19 @@ export const heat: VisualKind = {
   question: ({ layer, classes }) => {
     const bySize = classes.markerSizeType === "field" ? classes.markerSizeField : undefined;
     const byWeight = classes.useWeight ? classes.useWeightField : undefined;
-    return limitsQuestion(layer, [byWeight ?? bySize], false, [bySize]);
+    const limits = limitsQuestion(layer, [byWeight ?? bySize], false, [bySize]);
+    const weight = columnOf(layer, byWeight);
+    const density = {
+      pixels: (radiusOf(sizes(classes)[0]) + radiusOf(sizes(classes)[1])) / 2,
+      ...(weight && { weight, ...(classes.weightNormalize === true && { weights: weightsOf(classes) }) }),
+    };
+    return { kind: "limits", columns: [], sum: false, ...limits, density };
   },
   drawsStatistics: true,
   draw: ({ layer, classes, values }) => {
-    const most = radiusOf(classes.markerSizeType === "field" ? classes.markerSizeMax : classes.markerSize);
-    const least = classes.markerSizeType === "field" ? radiusOf(classes.markerSizeMin) : most;
-    const reach = (classes.linkToScale ? maxRadius : most) + 2;
+    const [least, most] = sizes(classes);
+    // What lies in one square of the grid is drawn as one, where it is on average.
+    const reach = (4 / 3) * (classes.linkToScale ? maxRadius : most) + 4;
     return {
       styles: [
         styleOf(
@@ -75,7 +81,6 @@ export const heat: VisualKind = {
                   file: `${kernels}/[strength$].svg`,
                   width: "[size$]",
                   height: "[size$]",
-                  "comp-op": "plus",
                   "allow-overlap": true,
                   "ignore-placement": true,
                 }),
@@ -96,7 +101,7 @@ export const heat: VisualKind = {
         };
         const radius =
           classes.markerSizeType === "field"
-            ? between(value(classes.markerSizeField), values.axis, [least, most])
+            ? within(value(classes.markerSizeField), values.axis, [least, most])
             : `${most}::float8`;
         return {
           radius$: `least(${maxRadius}, ${radius} * ${growth(classes)})`,
@@ -104,21 +109,25 @@ export const heat: VisualKind = {
         };
       },
       needed: ["radius$", "heat$"],
-      shapes: (objects) => cells(objects),
+      shapes: (objects) => cells(objects, strengthSql(classes, values)),
       reach,
     };
   },
   legend: (_layer, classes) => (classes.colors as unknown[]).map((each) => classificator(null, each)),
 };
 
-const radiusOf = (size: unknown): number => Math.min(maxRadius, Math.max(1, Number(size)));
+/** Least and greatest radius in pixels. */
+const sizes = ({ markerSizeType, markerSizeMin, markerSizeMax, markerSize }: Settings): Range =>
+  markerSizeType === "field"
+    ? [radiusOf(markerSizeMin), radiusOf(markerSizeMax)]
+    : [radiusOf(markerSize), radiusOf(markerSize)];
 
-/** SQL of a value's place in a range of all objects of the layer, carried over to another range. */
-const between = (value: string, range: Range | null, [from, to]: Range): string => {
-  if (!range || range[0] === range[1]) return `case when (${value}) is not null then ${to}::float8 end`;
-  const part = `((${value}) - ${range[0]}::float8) / (${range[1]}::float8 - ${range[0]}::float8)`;
-  return `(${from} + ${to - from} * least(1, greatest(0, ${part})))`;
-};
+const weightsOf = ({ weightNormalizeMin, weightNormalizeMax }: Settings): Range => [
+  Number(weightNormalizeMin),
+  Number(weightNormalizeMax),
+];
+
+const radiusOf = (size: unknown): number => Math.min(maxRadius, Math.max(1, Number(size)));
 
 /** Scale denominator of zoom 0. */
 const topScale = 559082264.0287178;
@@ -127,14 +136,45 @@ const topScale = 559082264.0287178;
 const growth = ({ linkToScale, linkToScaleZoom }: Settings): string =>
   linkToScale ? `(${topScale / 2 ** Number(linkToScaleZoom)} / !scale_denominator!)` : "1";
 
-/** SQL of what an object adds at its place; 1 = the last colour. */
+/** Of heat at a dense place, how much a usual place is to have at least, so that both can be seen. */
+const usualPart = 0.15;
+/** Roots below this would make all places alike. */
+const leastPower = 0.4;
+/** How many squares of the grid a dense place is made of, to be hot; a square of the statistics has nine. */
+const perPlace = 6;
+
+/**
+ * SQL of the strength of the objects in a square of the grid; 1 = the last colour. It is one scale for all tiles of a zoom, as
+ * neighbours have to agree: by what a dense place of the layer has there, and by a root of it where most places have far less.
+ * Where no objects come together they are as warm as set, unless their weights can be any numbers.
+ */
+function strengthSql(classes: Settings, { density }: VisualValues): string {
+  const { useWeight, useWeightField, weightNormalize, linkToScale, linkToScaleZoom } = classes;
+  const isAnyNumber = useWeight === true && useWeightField !== undefined && weightNormalize !== true;
+  const zoomScales = density.map(({ usual, dense }) => {
+    if (!isAnyNumber && dense <= 1) return { factor: 1, power: 1, strength: 1 };
+    const power = Math.log(usualPart) / Math.log(Math.min(usual / dense, usualPart));
+    return { factor: 9 / dense, power: Math.max(leastPower, power), strength: 1 / perPlace };
+  });
+  if (zoomScales.length === 0) return "sum(heat$)";
+  const zoom = `log(2, (${topScale} / !scale_denominator!)::numeric)`;
+  // Sizes linked to the scale cover the same ground at each zoom, until they are as large as they may be.
+  const doublings = Math.log2(maxRadius / ((sizes(classes)[0] + sizes(classes)[1]) / 2));
+  const counted = linkToScale ? `greatest(${Number(linkToScaleZoom)}, ${zoom} - ${doublings})` : zoom;
+  const of = (key: keyof (typeof zoomScales)[number]): string =>
+    `(${array(
+      zoomScales.map((scale) => scale[key]),
+      "float8",
+    )})[1 + greatest(0, least(${zoomScales.length - 1}, round(${counted})))::int]`;
+  return `power(sum(heat$) * ${of("factor")}, ${of("power")}) * ${of("strength")}`;
+}
+
+/** SQL of the weight that an object adds at its place, before the scale of the zoom. */
 function heatSql(value: (id: unknown) => string, classes: Settings, { range }: VisualValues): string {
   const intensity = Number(classes.markerOpacity);
   if (!classes.useWeight || classes.useWeightField === undefined) return `${intensity}::float8`;
   const own = value(classes.useWeightField);
-  const weight = classes.weightNormalize
-    ? between(own, range, [Number(classes.weightNormalizeMin), Number(classes.weightNormalizeMax)])
-    : own;
+  const weight = classes.weightNormalize ? within(own, range, weightsOf(classes)) : own;
   return `${intensity} * (${weight})`;
 }
 
@@ -142,12 +182,12 @@ function heatSql(value: (id: unknown) => string, classes: Settings, { range }: V
  * Objects that lie closer together than a third of their radius are drawn as one where they are on average, so that a dense
  * layer is not slow.
  */
-const cells = (objects: string): string => `, placed$ as (
+const cells = (objects: string, strength: string): string => `, placed$ as (
     select *, ${evenWidth("side$")} as width$ from (
       select *, greatest(1, floor(radius$ / 3)) * ${pixelMetres} as side$ from ${objects} where heat$ > 0
     ) each$
   ) select * from (
     select min(svc_id) as svc_id, st_setsrid(st_makepoint(avg(st_x(geom$)), avg(st_y(geom$))), 3857) as geom$,
-      2 * radius$ as size$, round(${strengths} * least(1, sum(least(1, heat$))))::int as strength$
+      2 * radius$ as size$, round(${strengths} * least(1, ${strength}))::int as strength$
     from placed$ group by radius$, side$, floor(st_x(geom$) / width$), floor(st_y(geom$) / side$)
   ) cells$ where strength$ > 0`;
