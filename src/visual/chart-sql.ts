@@ -1,7 +1,7 @@
 import type { LayerNode } from "../catalog/state.js";
 import { faceFor } from "../style/fonts.js";
 import type { Rule } from "../style/model.js";
-import { columnsIn, sizeOf } from "./charts.js";
+import { columnsIn, dotMarker, hasSmaller, sizeOf } from "./charts.js";
 import { columnOf, type Settings } from "./columns.js";
 import {
   borderOf,
@@ -20,8 +20,8 @@ import type { Range } from "./values.js";
 
 /**
  * Charts as shapes that SQL computes in the pixels of a tile: from objects with a point `geom$`, a size `size$` and values
- * `v$`, to rows with `part$`: 0 = behind the chart, 1 to n = the columns, -1 = the label. An object can have a chart in each
- * copy of the world, so that a chart is known by its id and its point.
+ * `v$`, to rows with `part$`: 0 = behind the chart, 1 to n = the columns, -1 = the label, -3 = a dot in place of the
+ * chart. An object can have a chart in each copy of the world, so that a chart is known by its id and its point.
  */
 
 export interface ChartShapes {
@@ -44,9 +44,12 @@ export function drawCharts(chart: ValuedVisualization, shapes: ChartShapes): Vis
   const labelled = labelColumn(layer, settings) !== undefined;
   const { numbers } = shapes;
   const none = labelled || numbers ? ", null::text as label$" : "";
+  const isApart = classes.allowOverlap !== true;
+  // A pie of nothing takes no room.
+  const isSeen = shapes.shares && !labelled ? " where 0 < any (v$)" : "";
   return {
     styles: [
-      styleOf("charts", [...panel, ...parts]),
+      styleOf("charts", [...panel, ...parts, { filter: "[part$]=-3", symbolizers: [dotMarker] }]),
       ...(numbers ? [styleOf("numbers", [numberRule(classes.allowOverlap === true)])] : []),
     ],
     labels: labels(settings, layer, { filter: "[part$]=-1", dy: `[size$]/2+${fontSize / 2 + 3}` }),
@@ -57,18 +60,20 @@ export function drawCharts(chart: ValuedVisualization, shapes: ChartShapes): Vis
         .map(({ id }) => valueSql(layer, id, context))
         .map((sql) => (shapes.shares ? `greatest(coalesce(${sql},0),0)` : sql))
         .join(",")}]::float8[]`,
+      extent$:
+        "(st_xmax(o$.geom_3857) - st_xmin(o$.geom_3857)) * (st_ymax(o$.geom_3857) - st_ymin(o$.geom_3857))",
     }),
     needed: ["size$"],
     // Of one part, the panel is below its line, and a line below its points, on each tile.
     order: "size$ desc, svc_id, part$, st_dimension(geom$) desc",
     shapes: (objects) =>
-      `, placed$ as (select *, ${pixelMetres} as px$ from ${objects}), ${
-        classes.allowOverlap ? onePerPixel : apart(most)
+      `, placed$ as (select *, ${pixelMetres} as px$ from ${objects}${isSeen}), ${
+        isApart ? apart(most, hasSmaller(classes), labelled) : onePerPixel
       } select * from (select s$.*${none} from (${shapes.sql}) s$${
         labelled ? ` union all select svc_id, -1, geom$, size$, label$ from charts$` : ""
-      }${numbers ? ` union all ${numbers}` : ""}) parts$`,
+      }${numbers ? ` union all ${numbers}` : ""}${isApart ? ` union all select svc_id, -3, geom$, size$${none} from dots$` : ""}) parts$`,
     reach:
-      (classes.allowOverlap ? most : 3.5 * most) +
+      (isApart ? 4.5 * most : most) +
       Number(border?.["stroke-width"] ?? 0) +
       (numbers ? numbersReach : 0) +
       2,
@@ -149,22 +154,78 @@ const onePerPixel = `charts$ as (
   select distinct on (floor(st_x(geom$) / px$), floor(st_y(geom$) / px$)) * from placed$
   order by floor(st_x(geom$) / px$), floor(st_y(geom$) / px$), size$ desc, svc_id)`;
 
+/** Smaller charts could not be read. */
+const leastChart = 8;
+/** Of dots on one square of so many pixels a side one is enough. */
+const dotSquare = 3;
+/** More dots where a chart could be would cover it, and are below it. */
+const mostOverCharts = 4;
+/** In place of the size of what is below all charts. */
+const below = 1e9;
+
+/** SQL of the square of a grid that an object is in. @param name tells grids apart */
+const square = (pixels: number, name = ""): string =>
+  `floor(st_x(geom$) / (${evenWidth(`px$ * ${pixels}`)}))::int as x${name}$, floor(st_y(geom$) / px$ / ${pixels})::int as y${name}$`;
+
+interface GridOptions {
+  /** Of the squares that are found. */
+  readonly name?: string;
+  /** By which those beside them are found; default: the same. */
+  readonly grid?: string;
+  /** SQL of a further condition. */
+  readonly when?: string;
+}
+
+/** SQL of the squares whose object `a$` overlaps one `b$` of a square beside it. */
+const inTheWay = (
+  of: string,
+  others: string,
+  { name = "", grid = name, when = "true" }: GridOptions = {},
+): string =>
+  `select a$.x${name}$, a$.y${name}$ from ${of} a$ cross join generate_series(-1, 1) dx$ cross join generate_series(-1, 1) dy$
+    join ${others} b$ on b$.x${grid}$ = a$.x${grid}$ + dx$ and b$.y${grid}$ = a$.y${grid}$ + dy$
+    where abs(st_x(a$.geom$) - st_x(b$.geom$)) < (a$.size$ + b$.size$) / 2 * a$.px$
+      and abs(st_y(a$.geom$) - st_y(b$.geom$)) < (a$.size$ + b$.size$) / 2 * a$.px$ and ${when}`;
+
+/** Of equal charts that of the larger object comes first; of equal objects any, so that no side has more of them. */
+const rankOf = (one: string): string =>
+  `(${one}.size$, ${one}.extent$, hashint8(${one}.svc_id), ${one}.svc_id)`;
+const isBeaten = `${rankOf("b$")} > ${rankOf("a$")}`;
+
 /**
  * Charts that do not overlap: the largest of each square of a grid, unless a larger one of a square beside it is in its way.
- * What is far away decides nothing, so neighbouring tiles agree.
+ * Of the others the small ones, or if they may be smaller all at half their size, are placed between those likewise, by a
+ * finer grid. What is left are dots. What is far away decides nothing, so neighbouring tiles agree.
  * @param most size of the largest in pixels
  */
-const apart = (most: number): string => `squares$ as (
-  select *, floor(st_x(geom$) / (${evenWidth(`px$ * ${most}`)}))::int as x$, floor(st_y(geom$) / px$ / ${most})::int as y$ from placed$
-), winners$ as (
-  select distinct on (x$, y$) * from squares$ order by x$, y$, size$ desc, svc_id
+function apart(most: number, mayBeSmaller: boolean, labelled: boolean): string {
+  const chart = `svc_id, geom$, v$, px$, extent$${labelled ? ", label$" : ""}, size$`;
+  const half = mayBeSmaller
+    ? `${chart} / 2 as size$, x$, y$ from rest$ where size$ >= ${2 * leastChart}`
+    : `${chart}, x$, y$ from rest$ where size$ <= ${most / 2}`;
+  return `squares$ as (select *, ${square(most)} from placed$), winners$ as (
+  select distinct on (x$, y$) * from squares$ order by x$, y$, size$ desc, extent$ desc, svc_id
+), large$ as (
+  select * from winners$ where (x$, y$) not in (${inTheWay("winners$", "winners$", { when: isBeaten })})
+), rest$ as (
+  select * from squares$ where (svc_id, geom$) not in (select svc_id, geom$ from large$)
+), halves$ as (
+  select distinct on (xh$, yh$) * from (select *, ${square(most / 2, "h")} from (select ${half}) half$) each_half$
+  order by xh$, yh$, size$ desc, extent$ desc, svc_id
+), roomy$ as (
+  select * from halves$ where (xh$, yh$) not in (${inTheWay("halves$", "large$", { name: "h", grid: "" })})
+), small$ as (
+  select * from roomy$ where (xh$, yh$) not in (${inTheWay("roomy$", "roomy$", { name: "h", when: isBeaten })})
 ), charts$ as (
-  select * from winners$ where (x$, y$) not in (
-    select a$.x$, a$.y$ from winners$ a$ cross join generate_series(-1, 1) dx$ cross join generate_series(-1, 1) dy$
-    join winners$ b$ on b$.x$ = a$.x$ + dx$ and b$.y$ = a$.y$ + dy$
-    where abs(st_x(a$.geom$) - st_x(b$.geom$)) < (a$.size$ + b$.size$) / 2 * a$.px$
-      and abs(st_y(a$.geom$) - st_y(b$.geom$)) < (a$.size$ + b$.size$) / 2 * a$.px$
-      and (b$.size$, hashint8(b$.svc_id), b$.svc_id) > (a$.size$, hashint8(a$.svc_id), a$.svc_id)))`;
+  select ${chart} from large$ union all select ${chart} from small$
+), dots$ as (
+  select distinct on (xd$, yd$) svc_id, geom$, size$ from (
+    select svc_id, geom$, ${square(dotSquare, "d")},
+      case when count(*) over (partition by x$, y$) > ${mostOverCharts} then ${below} else 0 end as size$
+    from rest$ where (svc_id, geom$) not in (select svc_id, geom$ from small$)
+  ) dot$ order by xd$, yd$, svc_id
+)`;
+}
 
 /** Rows `svc_id, geom$, size$, px$, n$, v$`: one for each value of each chart. */
 export const valuesOfCharts =

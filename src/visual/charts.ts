@@ -11,6 +11,7 @@ import {
   withoutMissing,
   wrongSettings,
 } from "./columns.js";
+import { symbolizer } from "./drawing.js";
 import { classificator, type Visualization, type VisualKind } from "./kind.js";
 import { colour, columnCode, columnId, flag, name, opacity, paletteColor, size } from "./schemas.js";
 import { limitsQuestion, type VisualQuestion } from "./statistics.js";
@@ -41,6 +42,21 @@ const schema = z.object({
     )
     .min(1)
     .max(100),
+});
+
+/** Whether charts without room may be smaller: not those whose size tells a value. */
+export const hasSmaller = (classes: Settings): boolean => classes.sizeType === sizeOf.fixed;
+
+/** What stands for a chart without room. */
+const dotColor = "#4d5761";
+export const dotMarker = symbolizer("MarkersSymbolizer", {
+  width: 6,
+  height: 6,
+  fill: dotColor,
+  stroke: "#ffffff",
+  "stroke-width": 1,
+  "allow-overlap": true,
+  "ignore-placement": true,
 });
 
 export const columnsIn = (classes: Settings) => classes.columns as Settings[];
@@ -117,4 +133,9 @@ export const chart = {
       const column = columnOf(layer, id);
       return classificator(label || (column && nameOf(column)) || codeOf(layer, id), color);
     }),
+  lastItem: (classes) =>
+    classes.allowOverlap
+      ? undefined
+      : { ...classificator(null, dotColor), noRoom: hasSmaller(classes) ? "smaller" : "dot" },
+  lastSymbol: () => ({ symbolizers: [dotMarker], shape: "point" }),
 } as const satisfies Partial<VisualKind>;

@@ -15,6 +15,14 @@ export interface Classificator {
   readonly size?: number;
 }
 
+/** An item that is of no class. */
+export interface LastItem extends Classificator {
+  /** Of objects without a value. */
+  readonly isNoData?: true;
+  /** Of charts without room: they are dots, or smaller where that is enough. */
+  readonly noRoom?: "dot" | "smaller";
+}
+
 export const classificator = (value: unknown, fill: unknown, isIcon: unknown = false): Classificator => ({
   value: value ?? null,
   fill,
@@ -90,6 +98,8 @@ export interface VisualKind {
   readonly legendOfSymbols?: (classes: Settings) => Classificator[];
   /** How the symbols of the (extended) legend's items are drawn, in its order; absent = areas of their colours. */
   readonly symbols?: (visualization: ValuedVisualization) => readonly ClassSymbol[];
-  /** How objects without a value are drawn, of kinds that show them; its color is that of the setting. */
-  readonly noDataSymbol?: (visualization: Visualization, color: string) => ClassSymbol;
+  /** An item after the others of the extended legend. @param classes as shown, with values */
+  readonly lastItem?: (classes: Settings) => LastItem | undefined;
+  /** Its symbol. */
+  readonly lastSymbol?: (visualization: Visualization) => ClassSymbol;
 }

@@ -4,7 +4,6 @@ import type { Plain, Settings } from "./columns.js";
 import type { ClassSymbol, FindPicture } from "./drawing.js";
 import type { Classificator } from "./kind.js";
 import { kindOf } from "./kinds.js";
-import { noDataItem, noDataOf } from "./no-data.js";
 import { shownVisual } from "./settings.js";
 import { noValues, type VisualValues } from "./values.js";
 
@@ -14,10 +13,10 @@ const drawingOf = ({ symbolizers, ...rest }: ClassSymbol): SymbolDrawing => ({
   ...rest,
 });
 
-/** What draws the symbol of objects without a value; undefined = they are not shown. */
-export function noDataSymbol(layer: LayerNode, settings: StoredSettings): SymbolDrawing | undefined {
+/** What draws the symbol of the item after the classes; undefined = the kind has none. */
+export function lastSymbol(layer: LayerNode, settings: StoredSettings): SymbolDrawing | undefined {
   const classes = settings.classesSettings as Settings;
-  const symbol = kindOf(settings).noDataSymbol?.({ layer, settings, classes }, noDataOf(classes).color);
+  const symbol = kindOf(settings).lastSymbol?.({ layer, settings, classes });
   return symbol && drawingOf(symbol);
 }
 
@@ -68,7 +67,7 @@ export function legendOf(
   const names = Object.assign({}, ...(settings.legendNames as Plain[])) as Record<string, string>;
   const localized = Object.keys(names).length > 0;
   // Clients of the contract expect a value of each class.
-  const noData = extended && kind.noDataSymbol ? noDataItem(classes) : undefined;
+  const last = extended ? kind.lastItem?.(classes) : undefined;
   const name = { name: settings.legendName as string, localized, names };
   return {
     name: localName(name, language, main),
@@ -81,7 +80,7 @@ export function legendOf(
     classificators: [
       ...((extended ? kind.legendOfSymbols?.(classes) : undefined) ??
         kind.legend(layer, classes, (column) => localName(column, language, main))),
-      ...(noData ? [noData] : []),
+      ...(last ? [last] : []),
     ],
   };
 }

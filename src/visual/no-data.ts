@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Plain, Settings } from "./columns.js";
-import { type Classificator, classificator } from "./kind.js";
+import { classificator, type LastItem } from "./kind.js";
 import { colour, flag } from "./schemas.js";
 
 /** How objects without a value look, of kinds whose classes are of values: pale, and told by the legend where there are any. */
@@ -33,7 +33,7 @@ export const countedNoData = (classes: Settings, others: number): Plain => ({
 });
 
 /** The line of a legend, if there are such objects. @param classes with values */
-export function noDataItem(classes: Settings): (Classificator & { readonly isNoData: true }) | undefined {
+export function noDataItem(classes: Settings): LastItem | undefined {
   const { checked, count, color } = noDataOf(classes);
   return checked && count > 0 ? { ...classificator(null, color), isNoData: true } : undefined;
 }

@@ -1,3 +1,4 @@
+import sharp from "sharp";
 import t from "tap";
 import { makeMap, square, tileUrl } from "../support/maps.js";
 import { picture } from "../support/pictures.js";
@@ -334,6 +335,85 @@ t.test("charts that may not overlap leave the larger", async (t) => {
   const tile = await draw("near", place);
   t.ok(near(tile.at(4.5, 5, 20), colours[0]!));
   t.ok(near(tile.at(4.5, 5, -20), colours[1]!), "nothing over it");
+});
+
+t.test("charts without room are half as large, or dots", async (t) => {
+  const pair = ["#ff0000", "#0000ff"].map((color, at) => ({ code: "ab"[at], color }));
+  const [lon, lat] = [5, 5];
+  // Pixels at zoom 5.
+  const right = (pixels: number) => lon + (pixels * 360) / 8192;
+  await layerOf("rooms", [
+    { a: 1, b: 1, geom: point(right(34), lat) },
+    { a: 1, b: 1, geom: point(lon, lat) },
+    { a: 1, b: 1, geom: point(right(-10), lat) },
+    { a: 0, b: 0, geom: point(right(70), lat) },
+    { a: 1, b: 1, geom: point(right(82), lat) },
+  ]);
+  const pies = (settings: object = {}) =>
+    show("rooms", { type: 4, showBorder: false, classesSettings: { columns: pair, ...settings } });
+  await pies();
+  const tile = await draw("rooms", { lon, lat, z: 5 });
+  t.ok(near(tile.at(lon, lat, 17), "#ff0000"), "the first");
+  t.ok(near(tile.at(right(34), lat, 7), "#ff0000"), "the second, smaller");
+  t.equal(tile.at(right(34), lat, 14)[3], 0);
+  t.ok(near(tile.at(right(-10), lat), "#4d5761", 30), "the third is a dot");
+  t.ok(near(tile.at(right(82), lat, 17), "#ff0000"), "what has nothing to show takes no room");
+  await pies({ sizeType: 2 });
+  const sized = await draw("rooms", { lon, lat, z: 5 });
+  t.ok(near(sized.at(right(34), lat), "#4d5761", 30), "a size that tells a value is never another");
+});
+
+t.test("legends of charts say what becomes of those without room", async (t) => {
+  const pies = (settings: object) =>
+    show("rooms", { type: 4, classesSettings: { columns: columns.slice(0, 2), ...settings } });
+  const items = async (query = "?extended=1") =>
+    (await api("GET", `m/layers/rooms/legend/${query}`)).json.classificators;
+  await pies({});
+  t.equal((await items("")).length, 2, "clients of the contract see the columns");
+  const [, , last] = await items();
+  t.match(last, { value: null, noRoom: "smaller", text: null });
+  const dot = await picture(await (await fetch(server.url + last.icon)).arrayBuffer());
+  t.ok(near(dot.at(dot.width / 2, dot.height / 2), last.fill));
+  await pies({ sizeType: 2 });
+  t.match((await items())[2], { noRoom: "dot" });
+  await pies({ allowOverlap: true });
+  t.equal((await items()).length, 2);
+});
+
+t.test("what becomes of a chart does not depend on how far beyond a tile objects are read", async (t) => {
+  const layer = {
+    token,
+    body: { code: "wider", css_style: "#wider { marker-width: 256; marker-line-width: 90; }" },
+  };
+  const wider = (await api("POST", "m/layers/", layer)).json.id as number;
+  t.type(wider, "number");
+  await layerOf("crowd", [{ a: 1, geom: point(0, 0) }]);
+  const [column] = (await api("GET", "m/layers/crowd/structure/")).json.filter(
+    ({ code }: { code: string }) => code === "a",
+  );
+  const id = ids.get("crowd");
+  await server.sql.query(
+    `insert into layers.l${id} (geom, c${column.id}) select st_setsrid(st_makepoint(
+       (n * 0.6180339887)::numeric % 1 * 20 - 10, (n * 0.7548776662)::numeric % 1 * 20 - 10), 4326), n from generate_series(1, 400) n`,
+  );
+  await server.nodes[0]!.services.changes.propagate();
+  for (const [type, settings] of [
+    [4, {}],
+    [5, {}],
+    [6, {}],
+    [4, { sizeType: 2, sizeFrom: 10, sizeTo: 40 }],
+  ] as const) {
+    await show("crowd", { type, classesSettings: { columns: [{ code: "a" }], ...settings } });
+    for (const place of ["15/15", "16/15", "15/16", "16/16"]) {
+      const pixels = async (layers: string) => {
+        const answer = await fetch(`${server.url}/tms/p/m/5/${place}.png?base=0&layers=${layers}`);
+        return sharp(await answer.arrayBuffer())
+          .raw()
+          .toBuffer();
+      };
+      t.ok((await pixels(`${id}`)).equals(await pixels(`${id},${wider}`)), `type ${type}, ${place}`);
+    }
+  }
 });
 
 t.test("heat maps: hot where objects are close, weights, seams", async (t) => {

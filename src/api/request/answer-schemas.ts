@@ -266,6 +266,12 @@ const schemas = {
           .boolean()
           .describe("Whether it is of objects without a value; with `extended`")
           .optional(),
+        noRoom: z
+          .enum(["dot", "smaller"])
+          .describe(
+            "It is of charts without room, which are dots, or smaller where that is enough; with `extended`",
+          )
+          .optional(),
         minZoom: z
           .int()
           .nullable()

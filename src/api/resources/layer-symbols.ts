@@ -12,7 +12,7 @@ import { drawnStyles, type SymbolDrawing, shapeOf, symbolRequest } from "../../s
 import { rasterClasses, rasterSymbol } from "../../tiles/raster-legend.js";
 import { type Classificator, classificator } from "../../visual/kind.js";
 import { kindOf } from "../../visual/kinds.js";
-import { legendSymbols, noDataSymbol } from "../../visual/legend.js";
+import { lastSymbol, legendSymbols } from "../../visual/legend.js";
 import { pluginOf, pluginStyle } from "../../visual/plugins.js";
 import { drawsStatistics } from "../../visual/style.js";
 import type { Range } from "../../visual/values.js";
@@ -189,7 +189,7 @@ export async function classSymbol(
     const pictures = picturesOf(map.project, services.icons);
     const drawings = legendSymbols(layer, settings, values, (name) => pictures.get(name));
     // After those of the classes.
-    const drawing = at === drawings.length ? noDataSymbol(layer, settings) : drawings.at(at);
+    const drawing = at === drawings.length ? lastSymbol(layer, settings) : drawings.at(at);
     return drawing && illustrated(services, map, drawing, size);
   }
   if (!hasStyledClasses(layer)) return undefined;

@@ -123,9 +123,16 @@ const image = (source: string): HTMLImageElement =>
 
 /** What the classes stand for, in words. */
 function classTexts(legend: Legend, locale: Locale): string[] {
-  const classes = legend.classificators.filter(({ isNoData }) => !isNoData);
-  const texts = valueTexts({ ...legend, classificators: classes }, locale);
-  return classes.length < legend.classificators.length ? [...texts, locale.t("noData")] : texts;
+  const isLast = ({ isNoData, noRoom }: LegendClass) => isNoData === true || noRoom !== undefined;
+  const classes = legend.classificators.filter((one) => !isLast(one));
+  return [
+    ...valueTexts({ ...legend, classificators: classes }, locale),
+    ...legend.classificators
+      .filter(isLast)
+      .map(({ noRoom }) =>
+        locale.t(noRoom === undefined ? "noData" : noRoom === "dot" ? "noRoom" : "littleRoom"),
+      ),
+  ];
 }
 
 function valueTexts(legend: Legend, { language, t }: Locale): string[] {

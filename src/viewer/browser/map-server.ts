@@ -48,6 +48,8 @@ export interface LegendClass {
   readonly value: unknown;
   /** Whether it is of objects without a value. */
   readonly isNoData?: boolean;
+  /** What becomes of charts without room, if it is of those. */
+  readonly noRoom?: "dot" | "smaller";
   /** In words; null or absent = those of the viewer. */
   readonly text?: string | null;
   readonly fill: string;

@@ -13,7 +13,7 @@ import {
   styleOf,
 } from "../drawing.js";
 import { classificator, type Visualization, type VisualKind } from "../kind.js";
-import { countedNoData, noDataOf, noDataSchema } from "../no-data.js";
+import { countedNoData, noDataItem, noDataOf, noDataSchema } from "../no-data.js";
 import { colour, flag, opacity, path, size } from "../schemas.js";
 import { classesQuestion } from "../statistics.js";
 import { measure } from "../value-sql.js";
@@ -117,8 +117,9 @@ export const bubbles: VisualKind = {
       side: Math.max(...sizes) + 2 * bounded((settings.borderSettings as Settings).width) + 2,
     }));
   },
-  noDataSymbol: ({ settings, classes }, color) => ({
-    symbolizers: [noDataDot(settings, classes, color)],
+  lastItem: noDataItem,
+  lastSymbol: ({ settings, classes }) => ({
+    symbolizers: [noDataDot(settings, classes, noDataOf(classes).color)],
     shape: "point",
   }),
 };

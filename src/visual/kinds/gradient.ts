@@ -2,7 +2,7 @@ import { z } from "zod";
 import { columnOf, isMeasured, type Settings } from "../columns.js";
 import { classReach, classRules, classSql, classSymbol, styleOf } from "../drawing.js";
 import { classificator, type VisualKind } from "../kind.js";
-import { countedNoData, noDataClass, noDataOf, noDataSchema } from "../no-data.js";
+import { countedNoData, noDataClass, noDataItem, noDataOf, noDataSchema } from "../no-data.js";
 import { isDiverging, paletteColours, paletteEnds, paletteSchema } from "../palettes.js";
 import { colour, defaultLineWidth, opacity, pattern, size } from "../schemas.js";
 import { classesQuestion } from "../statistics.js";
@@ -94,7 +94,9 @@ export const gradient: VisualKind = {
       classSymbol(layer, settings, { color: colourOf(classes, breaks, at), classes }),
     );
   },
-  noDataSymbol: ({ layer, settings, classes }, color) => classSymbol(layer, settings, { color, classes }),
+  lastItem: noDataItem,
+  lastSymbol: ({ layer, settings, classes }) =>
+    classSymbol(layer, settings, { color: noDataOf(classes).color, classes }),
 };
 
 const isGiven = (given: Settings, field: string): boolean => (given[field] ?? undefined) !== undefined;

@@ -19,6 +19,8 @@ export const english = {
   hideLegend: "Hide the legend of {name}",
   otherObjects: "others",
   noData: "no data",
+  noRoom: "no room for the chart",
+  littleRoom: "little room: smaller, or a dot",
   legendLeast: "least",
   legendMost: "most",
   moreClasses: { one: "{n} more", other: "{n} more" },

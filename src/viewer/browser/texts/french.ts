@@ -20,6 +20,8 @@ export const french: Texts = {
   hideLegend: "Masquer la légende de {name}",
   otherObjects: "autres",
   noData: "sans données",
+  noRoom: "pas de place pour le diagramme",
+  littleRoom: "peu de place : plus petit, ou un point",
   legendLeast: "moins",
   legendMost: "plus",
   moreClasses: { one: "{n} de plus", other: "{n} de plus" },

@@ -20,6 +20,8 @@ export const german: Texts = {
   hideLegend: "Legende von {name} verbergen",
   otherObjects: "übrige",
   noData: "keine Angabe",
+  noRoom: "kein Platz für das Diagramm",
+  littleRoom: "wenig Platz: kleiner, oder ein Punkt",
   legendLeast: "am wenigsten",
   legendMost: "am meisten",
   moreClasses: { one: "{n} weitere", other: "{n} weitere" },

@@ -20,6 +20,8 @@ export const russian: Texts = {
   hideLegend: "Скрыть легенду: {name}",
   otherObjects: "прочие",
   noData: "нет данных",
+  noRoom: "нет места для диаграммы",
+  littleRoom: "мало места: меньше, или точка",
   legendLeast: "меньше",
   legendMost: "больше",
   moreClasses: { one: "ещё {n}", few: "ещё {n}", many: "ещё {n}", other: "ещё {n}" },

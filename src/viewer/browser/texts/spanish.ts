@@ -20,6 +20,8 @@ export const spanish: Texts = {
   hideLegend: "Ocultar la leyenda de {name}",
   otherObjects: "otros",
   noData: "sin datos",
+  noRoom: "sin sitio para el diagrama",
+  littleRoom: "poco sitio: más pequeño, o un punto",
   legendLeast: "menos",
   legendMost: "más",
   moreClasses: { one: "{n} más", other: "{n} más" },
