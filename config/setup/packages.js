@@ -72,6 +72,13 @@ function needs(purpose) {
       met: () => existsSync("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf"),
       packages: () => ["fonts-dejavu-core"],
     },
+    // Lakes and rivers of the base map, without which a server starts too.
+    {
+      wanted: true,
+      optional: purpose === "start",
+      met: () => existsSync("/usr/share/gmt-gshhg/binned_river_h.nc"),
+      packages: () => ["gmt-gshhg-high"],
+    },
     { wanted: purpose !== "start", met: () => hasCommand("chromium"), packages: () => ["chromium"] },
     // Imports and exports are measured beside ogr2ogr.
     { wanted: purpose !== "start", met: () => hasCommand("ogr2ogr"), packages: () => ["gdal-bin"] },
@@ -94,10 +101,8 @@ function needs(purpose) {
   ];
 }
 
-const missingPackages = (purpose) =>
-  needs(purpose)
-    .filter(({ wanted, met }) => wanted && !met())
-    .flatMap(({ packages }) => packages());
+const missingNeeds = (purpose) => needs(purpose).filter(({ wanted, met }) => wanted && !met());
+const missingPackages = (purpose) => missingNeeds(purpose).flatMap(({ packages }) => packages());
 
 /** What to put before a command so that it runs as root; undefined when there is no way. */
 function rootPrefix() {
@@ -114,7 +119,7 @@ function rootPrefix() {
  * @throws {SetupError} naming them, where that cannot be done from here
  */
 export async function installPackages(purpose) {
-  if (missingPackages(purpose).length === 0) return;
+  if (missingNeeds(purpose).every(({ optional }) => optional)) return;
   const prefix = hasCommand("apt-get") ? rootPrefix() : undefined;
   if (!prefix) {
     const names = missingPackages(purpose).join(" ");

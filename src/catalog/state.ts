@@ -29,7 +29,8 @@ export interface Grant {
 }
 
 export type BaseMap =
-  | { readonly kind: "builtin" }
+  /** In one of its looks; absent = light. */
+  | { readonly kind: "builtin"; readonly style?: "light" | "muted" | "dark" }
   | { readonly kind: "none" }
   /** A raster service, as of an external layer. */
   | {

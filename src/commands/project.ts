@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { createProject, deleteProject, listProjects, setBaseMap } from "../catalog/projects.js";
 import type { BaseMap } from "../catalog/state.js";
 import { readExternalSource } from "../catalog/tile-layer-source.js";
+import { baseMapStyles } from "../tiles/base-map.js";
 import { confirm, yesOption } from "./confirm.js";
 import { type CommandEnvironment, print, propagateChange, report, withServices } from "./environment.js";
 import { removeContents } from "./remove-contents.js";
@@ -53,14 +54,14 @@ export function register(program: Command, env: CommandEnvironment): void {
     .argument("<code>")
     .argument(
       "<base>",
-      "builtin, none, or the address of a raster service: with {z}, {x}, {y} or {-y}, or of a WMS",
+      "builtin, builtin-muted, builtin-dark, none, or the address of a raster service: with {z}, {x}, {y} or {-y}, or of a WMS",
     )
     .option("--min-zoom <zoom>", "first zoom of the service")
     .option("--max-zoom <zoom>", "last zoom of the service; beyond it its images are enlarged")
     .option("--attribution <text>", "whom the maps name as its author", "")
     .addHelpText(
       "after",
-      "\nExamples:\n  $ mapwright project base-map city none\n  $ mapwright project base-map city 'https://tile.example.org/{z}/{x}/{y}.png' --max-zoom 19\n\nThe host of the service must be among externalHosts: in the file of settings, which the server reads when it starts and this command\nwith --config or MAPWRIGHT_CONFIG, or in MAPWRIGHT_EXTERNAL_HOSTS, for the server and for this command.",
+      "\nExamples:\n  $ mapwright project base-map city none\n  $ mapwright project base-map city builtin-dark\n  $ mapwright project base-map city 'https://tile.example.org/{z}/{x}/{y}.png' --max-zoom 19\n\nThe host of the service must be among externalHosts: in the file of settings, which the server reads when it starts and this command\nwith --config or MAPWRIGHT_CONFIG, or in MAPWRIGHT_EXTERNAL_HOSTS, for the server and for this command.",
     )
     .action(async (code: string, base: string, options: ServiceOptions, command: Command) => {
       await withServices(env, command, ({ config, db }) =>
@@ -104,5 +105,7 @@ interface ServiceOptions {
 /** @throws Failure invalid_value */
 function baseMapOf(base: string, options: ServiceOptions, hosts: readonly string[]): BaseMap {
   if (base === "builtin" || base === "none") return { kind: base };
+  const style = baseMapStyles.find((name) => base === `builtin-${name}`);
+  if (style) return { kind: "builtin", style };
   return { kind: "tiles", ...readExternalSource({ url: base, ...options }, hosts) };
 }

@@ -1,66 +1,136 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { createLayer } from "../catalog/layers.js";
 import { createMap } from "../catalog/maps.js";
-import { baseMapCode } from "../tiles/planner.js";
-import { importRows, type LoadDependencies, row } from "./features.js";
+import { readWater } from "../hosts/water.js";
+import { type BaseMapLooks, baseMapCode } from "../tiles/base-map.js";
+import { cities } from "./cities.js";
+import { importRows, importWritten, type LoadDependencies, row } from "./features.js";
 import { exclusively } from "./lock.js";
 import { borderLines, landPieces } from "./world.js";
 
-/** The base map that comes with the program: land, coasts and borders under all maps. */
+/** The base map that comes with the program: land, lakes, rivers, borders and names of towns under all maps. */
 
 /** Changes with the data, so that an installation gets the new ones. */
-const dataset = "natural-earth-10m-1";
+const dataset = "natural-earth-10m-2";
 
-const style = (name: string): string => readFileSync(new URL(`./${name}.mss`, import.meta.url), "utf8");
+const style = (name: string): string => readFileSync(new URL(`./base/${name}.mss`, import.meta.url), "utf8");
 
-/** Loads the base map unless it is there; one of another version, or half of one, is replaced. */
-export async function ensureBaseMap(deps: LoadDependencies, progress: (text: string) => void): Promise<void> {
-  await exclusively(deps.db, "base map", async () => {
-    const { db } = deps;
-    const [present] = await db.query<{ map: number | null; dataset: string | null }>(
-      `select m.id as map, m.json ->> 'dataset' as dataset
-       from project p left join map m on m.project_id = p.id and m.code = $2 where p.code = $1`,
-      [baseMapCode.project, baseMapCode.map],
+/** GSHHG of Debian's package gmt-gshhg-high. */
+const water = {
+  rivers: "/usr/share/gmt-gshhg/binned_river_h.nc",
+  lakes: "/usr/share/gmt-gshhg/binned_GSHHS_h.nc",
+} as const;
+const hasWater = (): boolean => Object.values(water).every((path) => existsSync(path));
+
+/** Towns that have no room for a name before this zoom are left out: the shapes around them are coarse there. */
+const lastRank = 8;
+
+type Load = (deps: LoadDependencies, layerId: number) => Promise<unknown>;
+const language = "en";
+
+const loadWater =
+  (what: keyof typeof water): Load =>
+  (deps, layerId) =>
+    importWritten(deps, { layerId, language }, (target) =>
+      readWater(deps, { source: water[what], what, target }),
     );
-    if (present?.dataset === dataset) return updateStyles(deps, present.map!);
-    if (present) await db.execute("delete from project where code = $1", [baseMapCode.project]);
 
-    progress("Loading the base map …");
-    const [project] = await db.query<{ id: number }>(
-      `insert into project (code, name, languages, base_map, hidden)
-       values ($1, 'Base map', '{en}', '{"kind":"none"}', true) returning id`,
-      [baseMapCode.project],
-    );
-    const map = await createMap(db, project!.id, { code: baseMapCode.map, cssStyle: style("base-map") });
-    const borders = await createLayer(db, map, { code: "borders", cssStyle: style("base-borders") });
-    const land = await createLayer(db, map, { code: "land", cssStyle: style("base-land") });
-    const language = "en";
-    await importRows(
+/** From the top of the tree to its bottom. */
+const layers: Readonly<Record<string, Load>> = {
+  places: (deps, layerId) =>
+    importRows(
       deps,
-      { layerId: land.id, language },
-      landPieces("10m").map((piece) => row(null, piece)),
-    );
-    await importRows(
+      { layerId, language },
+      cities()
+        .filter(({ rank }) => rank <= lastRank)
+        .map(({ name, rank, population, geometry }) =>
+          row({ name, rank, weight: population >= 1_000_000 ? 2 : population >= 100_000 ? 1 : 0 }, geometry),
+        ),
+    ),
+  borders: (deps, layerId) =>
+    importRows(
       deps,
-      { layerId: borders.id, language },
+      { layerId, language },
       borderLines("10m").map((line) => row(null, line)),
+    ),
+  rivers: loadWater("rivers"),
+  lakes: loadWater("lakes"),
+  land: (deps, layerId) =>
+    importRows(
+      deps,
+      { layerId, language },
+      landPieces("10m").map((piece) => row(null, piece)),
+    ),
+};
+
+/** Without these there is no map to look at. */
+export const groundLayers: readonly string[] = ["land", "borders"];
+
+/** Loads the layers of the base map that are empty, whose kind is unknown; a base map of another version is replaced. */
+export async function ensureBaseMap(
+  deps: LoadDependencies,
+  progress: (text: string) => void,
+  wanted: readonly string[] = Object.keys(layers).reverse(),
+): Promise<void> {
+  await exclusively(deps, "base map", async () => {
+    const map = (await present(deps)) ?? (await create(deps));
+    const empty = await deps.db.query<{ id: number; code: string }>(
+      `select id, code from node join layer using (id)
+       where map_id = $1 and geometry_kind = 'Unknown' and code = any($2) order by array_position($2, code)`,
+      [map, wanted],
     );
-    // Last, since it marks the base map as complete.
-    await db.execute("update map set json = $2 where id = $1", [map, JSON.stringify({ dataset })]);
+    const loaded = empty.filter(({ code }) => !(code in water) || hasWater());
+    if (loaded.length > 0) progress(`Loading the base map: ${loaded.map(({ code }) => code).join(", ")} …`);
+    for (const { id, code } of loaded) await layers[code]!(deps, id);
+    if (loaded.length < empty.length)
+      progress(
+        "The base map has no lakes and rivers: install the system's package gmt-gshhg-high, and start again.",
+      );
   });
 }
 
-/** Styles belong to the program, so they are those of its version. */
-async function updateStyles({ db }: LoadDependencies, map: number): Promise<void> {
-  await db.execute("update map set css_style = $2 where id = $1 and css_style <> $2", [
-    map,
-    style("base-map"),
-  ]);
-  for (const code of ["borders", "land"]) {
-    await db.execute("update node set css_style = $3 where map_id = $1 and code = $2 and css_style <> $3", [
-      map,
-      code,
-      style(`base-${code}`),
-    ]);
+/** The map, with styles of this version, since they belong to the program; one with other data is deleted. */
+async function present({ db }: LoadDependencies): Promise<number | undefined> {
+  const [found] = await db.query<{ map: number; dataset: string | null }>(
+    `select m.id as map, m.json ->> 'dataset' as dataset
+     from project p left join map m on m.project_id = p.id and m.code = $2 where p.code = $1`,
+    [baseMapCode.project, baseMapCode.map],
+  );
+  if (found?.dataset !== dataset) {
+    await db.execute("delete from project where code = $1", [baseMapCode.project]);
+    return undefined;
   }
+  await db.execute(
+    "update map set css_style = $2, json = $3 where id = $1 and (css_style <> $2 or json <> $3::jsonb)",
+    [found.map, style("light"), settings()],
+  );
+  for (const code of Object.keys(layers))
+    await db.execute("update node set css_style = $3 where map_id = $1 and code = $2 and css_style <> $3", [
+      found.map,
+      code,
+      style(code),
+    ]);
+  return found.map;
+}
+
+/** The map with its layers, which are empty. */
+async function create({ db }: LoadDependencies): Promise<number> {
+  const [project] = await db.query<{ id: number }>(
+    `insert into project (code, name, languages, base_map, hidden)
+     values ($1, 'Base map', $2, '{"kind":"none"}', true) returning id`,
+    [baseMapCode.project, [language]],
+  );
+  const map = await createMap(db, project!.id, { code: baseMapCode.map, cssStyle: style("light") });
+  for (const code of Object.keys(layers)) await createLayer(db, map, { code, cssStyle: style(code) });
+  // Last, since it marks the map as one that has its layers.
+  await db.execute("update map set json = $2 where id = $1", [map, settings()]);
+  return map;
+}
+
+function settings(): string {
+  const looks: BaseMapLooks = {
+    muted: { cssStyle: style("muted"), without: ["places"] },
+    dark: { cssStyle: style("dark"), without: [] },
+  };
+  return JSON.stringify({ dataset, looks });
 }

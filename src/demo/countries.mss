@@ -33,7 +33,6 @@
     text-placement-type: simple;
     text-placements: "X,N,S,E,W,8";
     text-dy: 8;
-    text-min-padding: 1;
     [zoom>=3][area>=2500000] { text-size: 11; text-character-spacing: 2; }
     [zoom>=4][area>=600000] { text-size: 11; text-character-spacing: 2; }
     [zoom>=5][area>=110000] { text-size: 12; text-character-spacing: 3; text-wrap-width: 110; }

@@ -7,7 +7,10 @@ import type { Imported, ImportTarget } from "../import/import-request.js";
 
 /** Imports data that come with the program, in the same way as users' files. */
 
-export type LoadDependencies = ImportDependencies;
+export interface LoadDependencies extends ImportDependencies {
+  /** Ends what is loaded. */
+  readonly signal?: AbortSignal;
+}
 
 /** A feature that may lack its geometry: a merge then keeps that of the object. */
 export type Row = Pick<Feature, "type" | "properties"> & Partial<Pick<Feature, "geometry">>;
@@ -17,34 +20,47 @@ export const row = (properties: Feature["properties"], geometry?: Feature["geome
 
 const batch = 1000;
 
-/** Imports features into a layer through a temporary file. */
-export async function importRows(
+/** Imports features into a layer. */
+export const importRows = (
   deps: LoadDependencies,
   target: ImportTarget,
   rows: Iterable<Row>,
+): Promise<Imported> => importWritten(deps, target, (path) => writeRows(path, rows));
+
+/** Imports a temporary file into a layer. @param write makes the file: GeoJSON, one feature a line */
+export async function importWritten(
+  deps: LoadDependencies,
+  target: ImportTarget,
+  write: (path: string) => Promise<void>,
 ): Promise<Imported> {
   const folder = resolve(deps.config.dataDir, "tmp");
   const path = join(folder, `${randomUUID()}.geojsonl`);
   await mkdir(folder, { recursive: true });
   try {
-    const file = await open(path, "wx", 0o600);
-    try {
-      let lines: string[] = [];
-      for (const one of rows) {
-        lines.push(JSON.stringify(one));
-        if (lines.length < batch) continue;
-        await file.write(`${lines.join("\n")}\n`);
-        lines = [];
-      }
-      await file.write(lines.join("\n"));
-    } finally {
-      await file.close();
-    }
-    return await importIntoLayer(deps, target, {
-      files: [{ path, name: "features.geojsonl" }],
-      action: "merge",
-    });
+    await write(path);
+    return await importIntoLayer(
+      deps,
+      target,
+      { files: [{ path, name: "features.geojsonl" }], action: "merge" },
+      deps.signal ? { signal: deps.signal } : {},
+    );
   } finally {
     await rm(path, { force: true });
+  }
+}
+
+async function writeRows(path: string, rows: Iterable<Row>): Promise<void> {
+  const file = await open(path, "wx", 0o600);
+  try {
+    let lines: string[] = [];
+    for (const one of rows) {
+      lines.push(JSON.stringify(one));
+      if (lines.length < batch) continue;
+      await file.write(`${lines.join("\n")}\n`);
+      lines = [];
+    }
+    await file.write(lines.join("\n"));
+  } finally {
+    await file.close();
   }
 }

@@ -5,7 +5,7 @@ import type { NewColumn } from "../catalog/columns.js";
 import { createLayer } from "../catalog/layers.js";
 import { createMap, setPublication } from "../catalog/maps.js";
 import { createProject } from "../catalog/projects.js";
-import type { LocalizedName, Role } from "../catalog/state.js";
+import type { BaseMap, LocalizedName, Role } from "../catalog/state.js";
 import { cities } from "./cities.js";
 import { importRows, type LoadDependencies, row } from "./features.js";
 import { exclusively } from "./lock.js";
@@ -33,13 +33,17 @@ const named = (en: string, ru: string): LocalizedName => ({ name: "", localized:
  * @returns the new users with their passwords, which are kept nowhere else; none when there was nothing to do
  */
 export async function loadDemo(deps: LoadDependencies, progress: Progress): Promise<DemoAccount[]> {
-  return exclusively(deps.db, "demo", async () => {
+  return exclusively(deps, "demo", async () => {
     const { db } = deps;
     const [present] = await db.query("select 1 from project where not hidden limit 1");
     if (present) return [];
     await db.execute("delete from project where code = $1", [projectCode]);
     const project = await createProject(db, { code: projectCode, name: "Mapwright demo", languages });
-    await db.execute("update project set hidden = true where id = $1", [project]);
+    // The demo has names of its own.
+    await db.execute("update project set hidden = true, base_map = $2 where id = $1", [
+      project,
+      JSON.stringify({ kind: "builtin", style: "muted" } satisfies BaseMap),
+    ]);
     await loadWorld(deps, project, progress);
     await loadDraft(deps, project, progress);
     const accounts = await addUsers(deps, project);

@@ -44,6 +44,8 @@ const gdalWithout = (drivers: string): Readonly<Record<string, string>> => ({
 /** Variables of the environment of hosts that read files of strangers, and of those that write files. */
 export const importIsolation = gdalWithout(unusedDrivers);
 export const exportIsolation = gdalWithout(`${unusedDrivers},${readingDrivers}`);
+/** Of the host that reads netCDF files of the system. */
+export const waterIsolation = gdalWithout(unusedDrivers.replace("netCDF,", ""));
 
 /** Limits of one process, which it cannot raise. */
 export interface ProcessLimits {

@@ -276,3 +276,17 @@ export interface TransferMessages {
   import: [ImportRequest, ImportResponse];
   ping: [null, "pong"];
 }
+
+/** A file of GSHHG, of which the flowing water or the lakes are written as GeoJSON, one feature a line. */
+export interface WaterRequest {
+  readonly source: string;
+  readonly what: "rivers" | "lakes";
+  /** Path of the file to write; there is none yet. */
+  readonly target: string;
+}
+
+export interface WaterMessages {
+  /** Features of rivers have a `rank`, 1 = wide or main ones to 4 = minor ones; those of lakes `km2`, the largest first. */
+  water: [WaterRequest, null];
+  ping: [null, "pong"];
+}

@@ -1,5 +1,6 @@
 import type { Config } from "../config.js";
-import { ensureBaseMap } from "../demo/base-map.js";
+import { ensureBaseMap, groundLayers } from "../demo/base-map.js";
+import type { LoadDependencies } from "../demo/features.js";
 import { type DemoAccount, loadDemo } from "../demo/load.js";
 import { createTransferHost } from "../hosts/transfer.js";
 import type { Log } from "../log.js";
@@ -7,7 +8,7 @@ import { migrate } from "../storage/migrate.js";
 import { openDatabase } from "../storage/postgres.js";
 import { sweepTransfers } from "../transfer-leftovers.js";
 
-/** Prepares the database before nodes start. */
+/** Prepares the database: what nodes need before they start, and the rest. */
 
 export interface Prepared {
   /** Users of the demo with their passwords, when it was loaded just now. */
@@ -22,14 +23,11 @@ export interface PrepareOptions {
   readonly progress: (text: string) => void;
 }
 
-/** Brings the schema up to date, loads the base map and, into an empty installation, the demo. */
-export async function prepare(options: PrepareOptions): Promise<Prepared> {
+/** Brings the schema up to date, loads what the base map needs first and, into an empty installation, the demo. */
+export function prepare(options: PrepareOptions): Promise<Prepared> {
   const { config, progress } = options;
-  // `progress` reports what is loaded here.
-  const log = options.log.child({}, { level: options.log.isLevelEnabled("debug") ? "debug" : "warn" });
-  const db = openDatabase({ url: config.databaseUrl, connections: 4, statementTimeoutMs: 600_000, log });
-  try {
-    const client = await db.dedicated();
+  return withImports(options, async (deps) => {
+    const client = await deps.db.dedicated();
     try {
       const applied = await migrate(client);
       if (applied.length > 0)
@@ -39,17 +37,32 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
     } finally {
       await client.end();
     }
-    await sweepTransfers(db, config.dataDir);
-    const transfer = createTransferHost(config, log);
-    try {
-      const deps = { db, transfer, log, config };
-      await ensureBaseMap(deps, progress);
-      const demoAccounts = options.demo ? await loadDemo(deps, progress) : [];
-      return { demoAccounts };
-    } finally {
-      await transfer.stop();
-    }
+    await sweepTransfers(deps.db, config.dataDir);
+    await ensureBaseMap(deps, progress, groundLayers);
+    const demoAccounts = options.demo ? await loadDemo(deps, progress) : [];
+    return { demoAccounts };
+  });
+}
+
+/** Loads what the base map lacks, while nodes serve. @throws the reason of the signal, or any error of an import */
+export const completeBaseMap = (
+  options: Pick<PrepareOptions, "config" | "log" | "progress"> & { readonly signal: AbortSignal },
+): Promise<void> =>
+  withImports(options, (deps) => ensureBaseMap({ ...deps, signal: options.signal }, options.progress));
+
+async function withImports<T>(
+  options: Pick<PrepareOptions, "config" | "log">,
+  work: (deps: LoadDependencies) => Promise<T>,
+): Promise<T> {
+  const { config } = options;
+  // `progress` reports what is loaded here.
+  const log = options.log.child({}, { level: options.log.isLevelEnabled("debug") ? "debug" : "warn" });
+  const db = openDatabase({ url: config.databaseUrl, connections: 4, statementTimeoutMs: 600_000, log });
+  const transfer = createTransferHost(config, log);
+  try {
+    return await work({ db, transfer, log, config });
   } finally {
+    await transfer.stop();
     await db.close();
   }
 }

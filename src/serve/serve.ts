@@ -3,7 +3,7 @@ import { type LocalServices, startLocalServices } from "../local-services/servic
 import type { Log } from "../log.js";
 import { Nodes } from "./nodes.js";
 import { takePort } from "./port.js";
-import { prepare } from "./prepare.js";
+import { completeBaseMap, prepare } from "./prepare.js";
 
 /** `mapwright serve`: starts everything, supervises it, and stops it. */
 
@@ -56,6 +56,10 @@ export async function serve(options: ServeOptions): Promise<void> {
       say("Sign in with a user of the project; mapwright user password LOGIN sets a new password.");
     }
     say("Ctrl-C stops it.");
+    const completed = completeBaseMap({ config, log, progress: say, signal }).catch((error: Error) => {
+      if (!signal.aborted) log.error({ err: error }, "the base map could not be loaded");
+    });
+    ending.unshift(() => completed);
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
       signal.addEventListener("abort", () => resolve(), { once: true });

@@ -27,6 +27,7 @@ import type { VisualSource } from "../visual/values.js";
 import type { TileAddress, TileScale } from "./address.js";
 import { assemble } from "./assemble.js";
 import { mapAtOnce } from "./at-once.js";
+import { baseMapCode, baseMapIn, baseMapStyleOf } from "./base-map.js";
 import { lastBandZoom, missingThinning } from "./datasource.js";
 import { externalPart } from "./external-layer.js";
 import type { MissingCause, MissingLayer } from "./missing-layer.js";
@@ -46,9 +47,6 @@ import type { ThinningMaker } from "./thinning-maker.js";
 
 const isOutdated = (layer: StyledLayer | MissingLayer): boolean =>
   "isOutdated" in layer && layer.isOutdated === true;
-
-/** Project and map of the built-in base map. */
-export const baseMapCode = { project: "_base", map: "world" } as const;
 
 /** Styles of layers that a plan asks for at once, so that wide maps take no more turns of the compiler than others. */
 const layersAtOnce = 8;
@@ -226,14 +224,15 @@ export class Planner {
     const options = { z, scale, pause, late };
     const styled = await this.styledMap(map, layers, { ...options, language });
     const styledMap = hasBackground ? styled : withoutBackground(styled);
-    const styledBase =
-      base &&
-      (await this.styledMap(
-        base,
-        drawnLayers(base, undefined, () => true),
-        { ...options, language: base.project.languages[0] },
-      ));
     const { baseMap } = map.project;
+    const look = base && baseMapIn(baseMapStyleOf(baseMap), base);
+    const styledBase =
+      look &&
+      (await this.styledMap(
+        look,
+        drawnLayers(look, undefined, () => true),
+        { ...options, language: look.project.languages[0] },
+      ));
     const baseImage =
       hasBase && baseMap.kind === "tiles"
         ? externalPart(this.options.services, serviceOf(baseMap), `p${map.project.id}`)

@@ -144,7 +144,7 @@ t.test("the file tells what it holds", async (t) => {
     center: /^20,20,2$/,
     minzoom: "1",
     maxzoom: "2",
-    attribution: "© us, Natural Earth",
+    attribution: "© us, Natural Earth, GeoNames, GSHHG",
     type: "baselayer",
     version: /^\d+$/,
   });

@@ -51,6 +51,8 @@ t.test("projects are created, listed and deleted", async (t) => {
   const foreign = await run("project base-map city https://tiles.example.org/{z}/{x}/{y}.png");
   t.match(foreign, { status: 1, stderr: /externalHosts\. .*file of settings.* MAPWRIGHT_EXTERNAL_HOSTS/ });
   t.equal((await run("project base-map nowhere none")).status, 1);
+  t.equal((await run("project base-map city builtin-dark")).status, 0);
+  t.same(await base(), { base: { kind: "builtin", style: "dark" } });
   t.equal((await run("project base-map city builtin")).status, 0);
   t.same(await base(), { base: { kind: "builtin" } });
   t.equal((await run("project delete doomed --yes")).status, 0);

@@ -1,10 +1,12 @@
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import t from "tap";
 import { configSchema } from "../../src/config.js";
-import { ensureBaseMap } from "../../src/demo/base-map.js";
+import { ensureBaseMap, groundLayers } from "../../src/demo/base-map.js";
 import { createTransferHost } from "../../src/hosts/transfer.js";
+import { loadLock } from "../../src/storage/advisory-locks.js";
 import { openDatabase } from "../../src/storage/postgres.js";
 import { freshDatabase } from "../support/database.js";
 import { quietLog } from "../support/log.js";
@@ -34,20 +36,47 @@ const layers = () =>
      from node n join layer l using (id) join map m on m.id = n.map_id join project p on p.id = m.project_id order by 1`,
   );
 
+/** As another process that loads. */
+async function holdLock(): Promise<{ end(): Promise<void> }> {
+  const client = await db.dedicated();
+  await client.query(`select pg_advisory_lock(${loadLock("$1")})`, ["base map"]);
+  return client;
+}
+
 t.test("the base map is loaded once, hidden, and its styles are the program's", async (t) => {
   let steps = 0;
   const count = (): void => void steps++;
   await t.rejects(ensureBaseMap(deps, interrupt), interrupted);
+  await ensureBaseMap(deps, count, groundLayers);
+  t.strictSame(
+    (await layers()).filter(({ kind }) => kind !== "Unknown").map(({ place }) => place),
+    ["_base/world/borders", "_base/world/land"],
+    "what is needed first comes first",
+  );
+  const [ended, wait] = [new AbortController(), await holdLock()];
+  const waiting = ensureBaseMap({ ...deps, signal: ended.signal }, count);
+  const isWaiting = async () =>
+    (await db.query("select from pg_locks where locktype = 'advisory' and not granted")).length > 0;
+  while (!(await isWaiting())) await setTimeout(20);
+  ended.abort(interrupted);
+  await t.rejects(waiting, "a wait for another process ends");
+  await wait.end();
+  const abort = new AbortController();
+  const stopped = ensureBaseMap({ ...deps, signal: abort.signal }, () => abort.abort(interrupted));
+  await t.rejects(stopped, interrupted);
   await ensureBaseMap(deps, count);
   const told = steps;
-  t.ok(told > 0);
+  t.equal(told, 2);
   await db.execute("update node set css_style = 'old' where code = 'land'");
   await ensureBaseMap(deps, count);
   t.equal(steps, told, "what is there is not loaded again");
   const base = (await layers()).filter(({ place }) => place.startsWith("_base/"));
   t.strictSame(base, [
     { place: "_base/world/borders", kind: "LineString" },
+    { place: "_base/world/lakes", kind: "Polygon" },
     { place: "_base/world/land", kind: "Polygon" },
+    { place: "_base/world/places", kind: "Point" },
+    { place: "_base/world/rivers", kind: "LineString" },
   ]);
   const [style] = await db.query(
     "select n.css_style from node n join map m on m.id = n.map_id join project p on p.id = m.project_id where p.code = '_base' and n.code = 'land'",

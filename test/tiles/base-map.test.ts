@@ -95,3 +95,49 @@ t.test("where the project has another base map, or none, the built-in one can be
   await setBase({ kind: "builtin" });
   t.same(await colour(tileUrl(server, "choice", germany, "&base=builtin")), own);
 });
+
+t.test("lakes have the colour of the sea, and their islands that of land", async (t) => {
+  await makeMap(server, "lakes");
+  const at = async (lon: number, lat: number) => {
+    const url = tileUrl(server, "lakes", { lon, lat, z: 10 });
+    const image = await picture(await (await fetch(url)).arrayBuffer());
+    return image.at(128, 128);
+  };
+  const [sea, land] = [await colour(tileUrl(server, "lakes", atlantic)), await at(10.2, 51.2)];
+  t.same(await at(33, -1), sea, "Victoria");
+  t.same(await at(-87.5, 47.8), sea, "Superior");
+  t.same(await at(-82.2, 45.7), land, "Manitoulin in Huron");
+});
+
+t.test("a name on the edge of two metatiles is drawn", async (t) => {
+  await makeMap(server, "names");
+  const url = tileUrl(server, "names", { lon: -0.13, lat: 51.5, z: 6 });
+  const image = await picture(await (await fetch(url)).arrayBuffer());
+  const reds = Array.from({ length: 256 }, (_, y) => image.at(252, y)[0]!);
+  t.ok(Math.min(...reds) < 150, "London");
+});
+
+t.test("a project chooses among looks; the muted one has no names", async (t) => {
+  await makeMap(server, "looks");
+  const look = async (style?: string) => {
+    await server.sql.query("update project set base_map = $1 where code = 'p'", [
+      { kind: "builtin", ...(style && { style }) },
+    ]);
+    await services.changes.propagate();
+    const image = await picture(
+      await (await fetch(tileUrl(server, "looks", { lon: 8.5, lat: 47.4, z: 8 }))).arrayBuffer(),
+    );
+    const [red] = await colour(tileUrl(server, "looks", germany));
+    let darkest = 255;
+    for (let x = 0; x < 256; x++)
+      for (let y = 0; y < 256; y++) darkest = Math.min(darkest, image.at(x, y)[0]!);
+    return { land: red!, darkest };
+  };
+  const light = await look();
+  t.same(await look("light"), light);
+  const [muted, dark] = [await look("muted"), await look("dark")];
+  t.ok(light.darkest < 150, `names are read on it: ${light.darkest}`);
+  t.ok(muted.darkest > 180, `nothing but borders and coasts: ${muted.darkest}`);
+  t.ok(dark.land < 64 && light.land > 200 && muted.land > 200);
+  await look();
+});

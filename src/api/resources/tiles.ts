@@ -115,14 +115,14 @@ export function attribution(map: MapState, hasBase = true): string {
   const { baseMap } = map.project;
   const base =
     baseMap.kind === "builtin"
-      ? "Natural Earth"
+      ? ["Natural Earth", "GeoNames", "GSHHG"]
       : baseMap.kind === "tiles"
-        ? (baseMap.attribution ?? "")
-        : "";
+        ? [baseMap.attribution ?? ""]
+        : [];
   const layers = [...map.layers.values()].map(({ source }) =>
     source && "url" in source ? source.attribution : "",
   );
-  const others = new Set([...(hasBase ? [base] : []), ...layers]);
+  const others = new Set([...(hasBase ? base : []), ...layers]);
   return [own, ...[...others].filter((one) => !own.includes(one))].filter(Boolean).join(", ");
 }
 

@@ -200,7 +200,7 @@ export const english = {
   offline: "You are offline. The map goes on when the connection is back.",
   queryFailed: "The objects could not be loaded.",
   mapLabel: "Map. Arrow keys move it, plus and minus zoom, Enter shows what is in the middle.",
-  attributionBase: "Base map: Natural Earth",
+  attributionBase: "Base map: Natural Earth, GeoNames, GSHHG",
 };
 
 export type Texts = { readonly [Key in keyof typeof english]: Text };

@@ -202,5 +202,5 @@ export const french: Texts = {
   queryFailed: "Les objets n’ont pas pu être chargés.",
   mapLabel:
     "Carte. Les flèches la déplacent, plus et moins changent l’échelle, Entrée montre ce qui est au milieu.",
-  attributionBase: "Fond de carte : Natural Earth",
+  attributionBase: "Fond de carte : Natural Earth, GeoNames, GSHHG",
 };

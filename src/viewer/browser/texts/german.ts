@@ -203,5 +203,5 @@ export const german: Texts = {
   queryFailed: "Die Objekte konnten nicht geladen werden.",
   mapLabel:
     "Karte. Pfeiltasten bewegen sie, Plus und Minus ändern den Maßstab, die Eingabetaste zeigt, was in der Mitte liegt.",
-  attributionBase: "Grundkarte: Natural Earth",
+  attributionBase: "Grundkarte: Natural Earth, GeoNames, GSHHG",
 };

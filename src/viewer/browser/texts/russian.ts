@@ -213,5 +213,5 @@ export const russian: Texts = {
   offline: "Нет соединения. Карта загрузится, когда оно появится.",
   queryFailed: "Не удалось загрузить объекты.",
   mapLabel: "Карта. Стрелки двигают её, плюс и минус меняют масштаб, Enter показывает, что в середине.",
-  attributionBase: "Базовая карта: Natural Earth",
+  attributionBase: "Базовая карта: Natural Earth, GeoNames, GSHHG",
 };

@@ -202,5 +202,5 @@ export const spanish: Texts = {
   queryFailed: "No se pudieron cargar los objetos.",
   mapLabel:
     "Mapa. Las flechas lo mueven, más y menos cambian la escala, Intro muestra lo que hay en el centro.",
-  attributionBase: "Mapa base: Natural Earth",
+  attributionBase: "Mapa base: Natural Earth, GeoNames, GSHHG",
 };
