@@ -68,6 +68,7 @@ function planOf(all: Assembly, shows: Shows, missing: readonly MissingLayer[]): 
     parts,
     scale,
     bufferPixels: Math.max(drawn.bufferPixels, baseDrawing?.bufferPixels ?? 0),
+    reachPixels: drawn.bufferPixels,
     collides: drawn.collides || (baseDrawing?.collides ?? false),
     isDrawnAlike: drawn.isDrawnAlike && (baseDrawing?.isDrawnAlike ?? true),
     crowds: drawn.crowds,

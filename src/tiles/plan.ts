@@ -22,6 +22,11 @@ export interface TilePlan {
   /** Unscaled pixels around what is made at once from which objects may reach into it. */
   readonly bufferPixels: number;
   /**
+   * Those from which a changed object may reach into a tile. The layers of the base map do not count: they change as a whole, with
+   * the plan.
+   */
+  readonly reachPixels: number;
+  /**
    * Whether symbols avoid each other. Then an object affects the labels of its neighbours, so a change of it affects
    * all tiles that are made at once.
    */

@@ -327,9 +327,10 @@ export class TileService<P extends TilePlan = Plan, F extends TileEncoding = Til
 
   /** The area in which a changed object can affect the tile. */
   private dependentBox(plan: P, coord: TileCoord): MercatorBox {
-    if (!plan.collides) return bufferedBox(plan, coord, 1);
+    const reach = plan.reachPixels;
+    if (!plan.collides) return grownBox(coord, 1, reach);
     const { origin, count } = metatileOf(coord, this.options.side(plan, coord.z));
-    return bufferedBox(plan, origin, count);
+    return grownBox(origin, count, reach);
   }
 }
 
@@ -354,10 +355,11 @@ function tilesOf({ origin, count }: Square): TileCoord[] {
 }
 
 /** The square of tiles, extended by the buffer for symbols and labels of objects outside. */
-export function bufferedBox(plan: TilePlan, coord: TileCoord, count: number): MercatorBox {
-  const pixel = tileMetres(coord.z) / 256;
-  return growBox(tileBox(coord, count), plan.bufferPixels * pixel);
-}
+export const bufferedBox = (plan: TilePlan, coord: TileCoord, count: number): MercatorBox =>
+  grownBox(coord, count, plan.bufferPixels);
+
+const grownBox = (coord: TileCoord, count: number, pixels: number): MercatorBox =>
+  growBox(tileBox(coord, count), (pixels * tileMetres(coord.z)) / 256);
 
 /** Pixels by which generalized objects may reach out of the place of the objects themselves. */
 const generalizedPixels = 4;

@@ -38,7 +38,15 @@ function planOf(layers: readonly LayerVersion[], missing: readonly MissingLayer[
       );
     },
     drawingOf: (id) => `drawing ${id}@${scale}`,
-    ...{ bufferPixels: 8, collides: false, isDrawnAlike: false, owner: "p1", epoch: "e", projectId: 1 },
+    ...{
+      bufferPixels: 8,
+      reachPixels: 8,
+      collides: false,
+      isDrawnAlike: false,
+      owner: "p1",
+      epoch: "e",
+      projectId: 1,
+    },
     ...{ sources: [], mapSources: [], asOf: 0, visualized: [], maps: [{ id: 1, layers: [] }] },
   };
 }

@@ -89,14 +89,14 @@ function cacheHeaders(
 }
 
 const keysWithPlace = (
-  { projectId, maps, visualized, bufferPixels, collides }: TilePlan,
+  { projectId, maps, visualized, reachPixels, collides }: TilePlan,
   coord: TileCoord,
 ): string[] =>
   tileKeys(
     {
       ...{ projectId, maps },
       whole: visualized.map(({ layer }) => layer.id),
-      reachPixels: bufferPixels,
+      reachPixels,
       isBound: collides,
     },
     coord,

@@ -248,6 +248,7 @@ async function assemble(all: Assembly, missing: readonly MissingLayer[] = []): P
     statements: async (atSeam) => (atSeam ? statementsAtSeam() : statements),
     ofEach: (atSeam) => inPieces(atSeam, 1),
     bufferPixels,
+    reachPixels: bufferPixels,
     collides: false,
     isDrawnAlike: true,
     layers,
