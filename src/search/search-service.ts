@@ -25,6 +25,7 @@ export class SearchService {
     this.gate = new FairSemaphore({
       permits: concurrency,
       kept: concurrency > 1 ? 1 : 0,
+      mostOfNext: Math.max(1, concurrency - 2),
       mostWaiting: 1_000,
       timeoutMs: queueTimeoutMs,
       refusal: "Too many searches are running now.",
@@ -38,7 +39,9 @@ export class SearchService {
    */
   async find(map: MapState, request: SearchRequest): Promise<readonly Hit[]> {
     const { client = "", signal } = request;
-    const release = await this.gate.acquire({ owners: clientOwners(client), signal });
+    // A project first: its clients keep nobody waiting who searches in another.
+    const owners = [`p${map.project.id}`, ...clientOwners(client)];
+    const release = await this.gate.acquire({ owners, signal });
     try {
       const db = this.db.for({ client, project: map.project.code, purpose: "reads", signal: () => signal });
       const { hits, indexMissing } = await search(db, map, request);

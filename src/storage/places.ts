@@ -5,8 +5,8 @@ import { siteOf } from "../turns/clients.js";
 import { FairQueue, type Owners } from "../turns/fair-queue.js";
 
 /**
- * Shares the connections of a node by purpose, and those of a purpose among clients and projects, so that whatever one of
- * them does, the others find some.
+ * Shares the connections of a node by purpose, and those of a purpose among projects and their clients, so that whatever one of
+ * them does, from however many addresses, the others find some.
  */
 
 /**
@@ -174,13 +174,13 @@ export class Places {
   /** A place if there is a free one, given back by calling what is returned (once). */
   tryEnter(purpose: Purpose, owner: PlaceOwner): (() => void) | undefined {
     const share = this.shares.get(purpose)!;
-    const owners = ownersOf(owner);
-    return this.mayEnter(share, owners[0]!) ? this.enter(share, owners) : undefined;
+    const owners = turnsOf(owner);
+    return this.mayEnter(share, siteIn(owners)) ? this.enter(share, owners) : undefined;
   }
 
   /** A place beyond those that there are, for who holds one already and would wait for itself. */
   force(purpose: Purpose, owner: PlaceOwner): () => void {
-    return this.enter(this.shares.get(purpose)!, ownersOf(owner));
+    return this.enter(this.shares.get(purpose)!, turnsOf(owner));
   }
 
   /**
@@ -194,8 +194,8 @@ export class Places {
   ): Promise<() => void> {
     signal?.throwIfAborted();
     const share = this.shares.get(purpose)!;
-    const owners = ownersOf(owner);
-    const isSlow = share.slowSites.has(owners[0]!);
+    const owners = turnsOf(owner);
+    const isSlow = share.slowSites.has(siteIn(owners));
     const longestMs = timeoutMs ?? (isSlow ? slowFactor : 1) * share.timeoutMs;
     const refused = (): Failure => {
       share.refused++;
@@ -250,7 +250,7 @@ export class Places {
     const { owners, begun, isQueued } = holder;
     const ms = this.clock.now() - begun;
     share.holders.delete(holder);
-    if (share.mostSlow !== undefined && ms > slowMs) share.slowSites.set(owners[0]!, true);
+    if (share.mostSlow !== undefined && ms > slowMs) share.slowSites.set(siteIn(owners), true);
     if (isQueued) share.queue.leave(owners, Math.max(leastMs, ms));
     this.free++;
     if (this.waitingTasks > 0) this.admitNext();
@@ -259,7 +259,7 @@ export class Places {
   private admitNext(): void {
     for (const share of this.shares.values()) {
       while (share.queue.length > 0 && this.available(share) > 0) {
-        const next = share.queue.take((site) => this.mayEnter(share, site));
+        const next = share.queue.take(always, (site) => this.mayEnter(share, site));
         if (!next) break;
         // The place is taken here, so that nobody overtakes the one who waited.
         next.task.admit(this.hold(share, next.owners, true));
@@ -284,7 +284,7 @@ export class Places {
     const before = this.clock.now() - slowMs;
     let count = 0;
     for (const { owners, begun } of holders) {
-      const site = owners[0]!;
+      const site = siteIn(owners);
       if (counts(site) && (begun < before || slowSites.has(site))) count++;
     }
     return count;
@@ -301,8 +301,16 @@ export class Places {
 
 export const ownersOf = ({ client, project }: PlaceOwner): Owners => [siteOf(client), client, project];
 
+/** A project first: what many clients read of one keeps nobody waiting who reads of another. What is of none is its client's. */
+const turnsOf = ({ client, project }: PlaceOwner): Owners => {
+  const site = siteOf(client);
+  return [project === "" ? site : `project ${project}`, site, client];
+};
+const siteIn = (owners: Owners): string => owners[1]!;
+const always = () => true;
+
 function holds({ holders }: Share, site: string): boolean {
-  for (const { owners } of holders) if (owners[0] === site) return true;
+  for (const { owners } of holders) if (siteIn(owners) === site) return true;
   return false;
 }
 

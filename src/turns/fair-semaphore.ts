@@ -9,6 +9,8 @@ export interface FairSemaphoreOptions extends FairQueueOptions {
   readonly kept?: number;
   /** How many an outermost owner may hold, whatever is free; default: all. */
   readonly mostOfOne?: number;
+  /** How many an owner within one, the second that a request names, may hold in all; default: all. */
+  readonly mostOfNext?: number;
   /** How many may wait in all. */
   readonly mostWaiting: number;
   /** Longest wait. */
@@ -48,6 +50,8 @@ export class FairSemaphore {
   private free: number;
   private readonly queue: FairQueue<Waiter>;
   private readonly clock: Clock;
+  /** Permits of the second owners, where that is limited. */
+  private readonly heldByNext = new Map<string, number>();
 
   constructor(private readonly options: FairSemaphoreOptions) {
     this.free = options.permits;
@@ -71,8 +75,8 @@ export class FairSemaphore {
   async acquire(request: PermitRequest): Promise<() => void> {
     const { owners, signal } = request;
     signal?.throwIfAborted();
-    if (this.free > 0 && this.mayEnter(owners[0]!)) {
-      this.free--;
+    if (this.free > 0 && this.mayEnter(owners[0]!) && this.mayWithin(owners[1] ?? "")) {
+      this.hold(owners, 1);
       this.queue.enter(owners);
     } else await this.wait(request);
     const begun = this.clock.now();
@@ -81,10 +85,21 @@ export class FairSemaphore {
       if (released) return;
       released = true;
       this.queue.leave(owners, Math.max(leastMs, this.clock.now() - begun));
-      this.free++;
+      this.hold(owners, -1);
       this.admitNext();
     };
   }
+
+  private hold([, next = ""]: Owners, change: 1 | -1): void {
+    this.free -= change;
+    if (this.options.mostOfNext === undefined) return;
+    const held = (this.heldByNext.get(next) ?? 0) + change;
+    if (held > 0) this.heldByNext.set(next, held);
+    else this.heldByNext.delete(next);
+  }
+
+  private readonly mayWithin = (owner: string): boolean =>
+    (this.heldByNext.get(owner) ?? 0) < (this.options.mostOfNext ?? Number.POSITIVE_INFINITY);
 
   private readonly mayEnter = (owner: string): boolean => {
     const { kept = 0, mostOfOne = Number.POSITIVE_INFINITY } = this.options;
@@ -94,10 +109,10 @@ export class FairSemaphore {
 
   private admitNext(): void {
     while (this.free > 0) {
-      const next = this.queue.take(this.mayEnter);
+      const next = this.queue.take(this.mayEnter, this.mayWithin);
       if (!next) return;
       // The permit is taken here, so that nobody overtakes the one who waited.
-      this.free--;
+      this.hold(next.owners, 1);
       next.task.admit();
     }
   }

@@ -1,4 +1,7 @@
 import t from "tap";
+import { loadMap, loadProject } from "../../src/catalog/load.js";
+import { createMap } from "../../src/catalog/maps.js";
+import { createProject } from "../../src/catalog/projects.js";
 import { publicCaller } from "../../src/catalog/state.js";
 import { SearchService } from "../../src/search/search-service.js";
 import { failure } from "../support/failure.js";
@@ -37,4 +40,24 @@ t.test("who waits gets the place that becomes free", async (t) => {
   const both = [find(), find()];
   await sql.query("commit");
   for (const hits of await Promise.all(both)) t.equal(hits.length, 1);
+});
+
+t.test("many clients of one project keep nobody waiting who searches in another", async (t) => {
+  const patient = new SearchService(bench.db, quietLog, 1, 30_000);
+  t.teardown(() => patient.stop());
+  await createMap(bench.db, await createProject(bench.db, { code: "q", languages: ["en"] }), { code: "m" });
+  const other = (await loadMap(bench.db, (await loadProject(bench.db, "q"))!, "m"))!;
+  const order: string[] = [];
+  const ask = async (client: string, where: typeof map) => {
+    const { signal } = new AbortController();
+    const request = { phrase: "mill", language: "en", limit: 3, caller: publicCaller, signal, client };
+    await patient.find(where, request);
+    order.push(client);
+  };
+  await sql.query("begin; lock table search_setting in access exclusive mode");
+  const searches = Array.from({ length: 8 }, (_, index) => ask(`198.51.100.${index}`, map));
+  searches.push(ask("203.0.113.1", other));
+  await sql.query("commit");
+  await Promise.all(searches);
+  t.equal(order.indexOf("203.0.113.1"), 1, "it is the next after the first");
 });

@@ -166,6 +166,31 @@ t.test("those who wait have turns by client, and no more than their number", asy
   t.match(places.counts().writes, { held: 0, waiting: 0, refused: 0 });
 });
 
+t.test("many clients of one project keep nobody waiting who reads of another", async (t) => {
+  for (const purpose of ["reads", "lists", "writes"] as const) {
+    const places = new Places(10, 5_000, new Hours());
+    const order: string[] = [];
+    const held: (() => void)[] = [];
+    const wait = async (client: string, project: string) => {
+      held.push(
+        places.tryEnter(purpose, of(client, project)) ?? (await places.wait(purpose, of(client, project))),
+      );
+      order.push(project);
+    };
+    const waiting = Array.from({ length: 48 }, (_, index) => wait(`hostile ${index}`, "flooded"));
+    waiting.push(wait("somebody", "calm"), wait("another", "calm"));
+    await new Promise((resolve) => setImmediate(resolve));
+    const before = order.length;
+    t.notOk(order.includes("calm"), "there is no place");
+    while (held.length > 0) {
+      held.shift()!();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await Promise.all(waiting);
+    t.same(order.slice(before, before + 2), ["calm", "calm"], `${purpose}: the next two are theirs`);
+  }
+});
+
 t.test("a wait ends with its time or its client", async (t) => {
   const hours = new Hours();
   const places = new Places(10, 5_000, hours);

@@ -67,6 +67,19 @@ t.test("an owner may hold no more than one has at most, whatever is free", async
   t.equal(names(), "a 3, a 4");
 });
 
+t.test("an owner within may hold no more than one has at most, in all owners together", async (t) => {
+  const { bringAll, doAll, semaphore, clock, names } = desks({ permits: 4, mostOfNext: 2 });
+  bringAll("a/x", 3);
+  bringAll("b/x", 1);
+  bringAll("a/y", 1);
+  await clock.turn();
+  t.equal(semaphore.held, 3);
+  t.equal(names(), "a/x 1, a/x 2, a/y 1");
+  await doAll();
+  t.equal(names(), "b/x 1, a/x 3");
+  t.equal(semaphore.held, 0);
+});
+
 t.test("an owner of one work does not wait for the many of another", async (t) => {
   const { bringAll, doAll, names } = desks();
   bringAll("a", 6);
