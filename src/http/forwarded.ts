@@ -75,23 +75,15 @@ export function createForwardedReader(baseUrl: string, trustedProxies: readonly 
 
   return {
     read(peer, header) {
-      const host = header("host") ?? "";
-      const hostOrigin = hostPattern.test(host) ? `http://${host}` : "";
-      if (trustedProxies.length === 0 || !trusts(peer)) {
-        return { remoteAddress: peer, baseUrl: (origin || hostOrigin) + prefix };
-      }
-      const scheme = last(header("x-forwarded-proto"), /^https?$/i)?.toLowerCase();
-      const forwardedHost = last(header("x-forwarded-host"), hostPattern);
-      const publicHost = forwardedHost ?? (hostPattern.test(host) ? host : undefined);
-      // Without X-Forwarded-Host a configured origin takes precedence over Host, which may be the proxy's.
-      const publicOrigin =
-        publicHost && (forwardedHost || (scheme && !origin))
-          ? `${scheme ?? "http"}://${publicHost}`
-          : origin || hostOrigin;
-      return {
-        remoteAddress: clientAddress(peer, header("x-forwarded-for"), trusts),
-        baseUrl: publicOrigin + (last(header("x-forwarded-prefix"), prefixPattern) ?? prefix),
-      };
+      const isProxy = trustedProxies.length > 0 && trusts(peer);
+      const said = (name: string): string | undefined => (isProxy ? header(name) : undefined);
+      const remoteAddress = isProxy ? clientAddress(peer, header("x-forwarded-for"), trusts) : peer;
+      // What is configured is what people see, whatever a proxy passes on from clients.
+      if (origin) return { remoteAddress, baseUrl };
+      const scheme = last(said("x-forwarded-proto"), /^https?$/i)?.toLowerCase() ?? "http";
+      const host = last(said("x-forwarded-host"), hostPattern) ?? only(header("host"), hostPattern);
+      const path = prefix || last(said("x-forwarded-prefix"), prefixPattern) || "";
+      return { remoteAddress, baseUrl: (host ? `${scheme}://${host}` : "") + path };
     },
   };
 }
@@ -103,7 +95,10 @@ export function pathPrefix(baseUrl: string): string {
 
 /** The last value of a list, which the nearest proxy wrote; undefined when it does not match the pattern. */
 function last(list: string | undefined, pattern: RegExp): string | undefined {
-  const value = list?.split(",").at(-1)?.trim();
+  return only(list?.split(",").at(-1)?.trim(), pattern);
+}
+
+function only(value: string | undefined, pattern: RegExp): string | undefined {
   return value !== undefined && pattern.test(value) ? value : undefined;
 }
 

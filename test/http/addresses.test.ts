@@ -75,12 +75,17 @@ t.test("the client is the nearest address that is no trusted proxy", (t) => {
   t.end();
 });
 
-t.test("origins come from the nearest that knows", (t) => {
+t.test("a configured address counts before what a proxy says", (t) => {
   const read = (base: string, headers: Record<string, string>) =>
     createForwardedReader(base, ["10.0.0.1"]).read("10.0.0.1", (name) => headers[name]).baseUrl;
   t.equal(read("", { host: "h:80", "x-forwarded-proto": "https" }), "https://h:80");
   t.equal(read("https://a.org/geo", { host: "h", "x-forwarded-proto": "http" }), "https://a.org/geo");
-  t.equal(read("https://a.org/geo", { host: "h", "x-forwarded-host": "b.org" }), "http://b.org/geo");
+  t.equal(read("https://a.org/geo", { host: "h", "x-forwarded-host": "b.org" }), "https://a.org/geo");
+  t.equal(read("https://a.org", { host: "h", "x-forwarded-prefix": "/b" }), "https://a.org");
+  t.equal(
+    read("/geo", { host: "h", "x-forwarded-host": "b.org", "x-forwarded-prefix": "/b" }),
+    "http://b.org/geo",
+  );
   t.equal(read("/geo", { host: "h" }), "http://h/geo");
   t.equal(read("/geo", { host: 'h"><script>' }), "/geo");
   t.equal(read("", { host: "h", "x-forwarded-host": "evil.org, b.org" }), "http://b.org");

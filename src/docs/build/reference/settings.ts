@@ -16,7 +16,7 @@ const meanings: Readonly<Record<string, string>> = {
   nodes:
     "How many server processes share the port on this machine: [several nodes](../operating/several-nodes.md).",
   baseUrl:
-    "The public address, with a path if there is one, without a slash at its end: `https://maps.example.org/geo`. Addresses in answers begin with it, unless a trusted proxy sends `X-Forwarded-Host`.",
+    "The public address, with a path if there is one, without a slash at its end: `https://maps.example.org/geo`. Addresses in answers begin with it. Without it they begin with what the request says, or a trusted proxy in `X-Forwarded-Host`.",
   trustedProxies:
     "Proxies whose `X-Forwarded-…` headers count: addresses or networks (`10.0.0.0/8`), with commas between. [Behind a proxy](../operating/behind-a-proxy.md#tell-mapwright-of-the-proxy).",
   idAlias: "Another name of `svc_id`, the id of an object, in requests and answers, such as `gid`.",
