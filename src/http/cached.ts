@@ -7,6 +7,8 @@ import {
   notModifiedHeaders,
   responseHead,
 } from "./headers.js";
+import type { RequestHead } from "./request.js";
+import type { ResponseWriter } from "./response-writer.js";
 import { statusLine } from "./status.js";
 import type { Headers } from "./types.js";
 
@@ -75,6 +77,9 @@ const acceptEncoding = name("accept-encoding");
 const connection = name("connection");
 const close = name("close");
 
+/** Route name of cached responses, for metrics. */
+export const cachedRoute = "(cached)";
+
 /** Whether the request may get a cached response: it has no token and no body. */
 export function mayBeCached(req: HttpRequest): boolean {
   return (
@@ -128,4 +133,47 @@ export function sendCached(
     });
   }
   return 200;
+}
+
+/** A request whose head was copied, as it had to wait. */
+export interface WaitingRequest {
+  readonly head: RequestHead;
+  readonly writer: ResponseWriter;
+  /** As of `baseHeaders`. */
+  readonly last: boolean;
+}
+
+const unkept = ["authorization", "x-token", "content-length", "transfer-encoding"];
+
+/** The cached response to a request that had to wait, if it may get it. */
+export function keptFor(
+  { method, path, query, headers }: RequestHead,
+  cached: (path: string, query: string) => CachedReply | undefined,
+): CachedReply | undefined {
+  if ((method !== "GET" && method !== "HEAD") || unkept.some((one) => headers.has(one))) return undefined;
+  const reply = cached(path, query);
+  return reply?.encoding === undefined || acceptsGzip(headers.get("accept-encoding")) ? reply : undefined;
+}
+
+/** Sends a cached response to it. @returns the status, as `sendReply` */
+export function sendKept(
+  { head, writer, last }: WaitingRequest,
+  reply: CachedReply,
+): Promise<number> | number {
+  const linesOf = (bytes: Uint8Array): string => {
+    const text = Buffer.from(bytes).toString("latin1");
+    return `${text.slice(text.indexOf("\r\n") + 2)}${last ? "\r\nconnection: close" : ""}`;
+  };
+  const tags = head.headers.get("if-none-match");
+  if (tags && matchesEtag(tags, reply.etag)) {
+    writer.sendHead(304, linesOf(reply.head304));
+    return 304;
+  }
+  const { body } = reply;
+  const lines = linesOf(reply.head200);
+  if (head.method === "HEAD") {
+    writer.sendHead(200, `${lines}\r\ncontent-length: ${body.byteLength}`);
+    return 200;
+  }
+  return writer.sendBytes(200, lines, body)?.then(() => 200) ?? 200;
 }

@@ -2,6 +2,7 @@ import type { HttpResponse } from "uWebSockets.js";
 import { Failure, notFound, tooLarge } from "../errors.js";
 import type { Log } from "../log.js";
 import { clientName, isUncompressed, RequestBody } from "./body.js";
+import { type CachedReply, cachedRoute, keptFor, sendKept } from "./cached.js";
 import { errorResponse } from "./errors.js";
 import { addressText, type ForwardedReader, pathPrefix } from "./forwarded.js";
 import { asksToClose, type BaseHeaders, baseHeaders } from "./headers.js";
@@ -22,6 +23,8 @@ export interface ExchangeContext<S> {
   readonly router: Router<S>;
   readonly services: S;
   readonly log: Log;
+  /** The cached public response of a raw path and query. */
+  readonly cached: (path: string, query: string) => CachedReply | undefined;
   readonly forwarded: ForwardedReader;
   /** Path prefix of the public URL, "" or for example `/geo`. */
   readonly prefix: string;
@@ -67,7 +70,7 @@ export function handleRequest<S>(
   const exchange = new Exchange(context, incomingRequest);
   if (!turn) return exchange.answer();
   return new Promise((resolve) => {
-    turn.wait(exchange.client, () => resolve(exchange.answer()));
+    turn.wait(exchange.client, () => resolve(exchange.answer({ hasWaited: true })));
   });
 }
 
@@ -124,9 +127,9 @@ class Exchange<S> implements ReplyContext {
     this.incoming.discard();
   }
 
-  async answer(): Promise<Outcome> {
+  async answer({ hasWaited = false } = {}): Promise<Outcome> {
     try {
-      const sent = await this.handle();
+      const sent = await ((hasWaited ? this.sendKept() : undefined) ?? this.handle());
       return { route: this.route, status: this.writer.disconnected ? 499 : sent };
     } catch (error) {
       return { route: this.route, status: await this.fail(error) };
@@ -136,10 +139,20 @@ class Exchange<S> implements ReplyContext {
     }
   }
 
+  /** Sends what is kept for the address, which was not looked for when the request came. */
+  private sendKept(): Promise<number> | number | undefined {
+    const { request, writer } = this;
+    // It left while it waited to begin.
+    if (writer.disconnected) throw new ClientDisconnected();
+    const reply = keptFor(request, this.context.cached);
+    if (!reply) return undefined;
+    this.route = cachedRoute;
+    this.beforeSend();
+    return sendKept({ head: request, writer, last: this.incomingRequest.last }, reply);
+  }
+
   private async handle(): Promise<number> {
     const { context, request, incoming, header } = this;
-    // It left while it waited to begin.
-    if (this.writer.disconnected) throw new ClientDisconnected();
     const found = context.router.find(withoutPrefix(request.path, context.prefix), request.method);
     if (request.method === "OPTIONS") return sendWhole(204, "", preflight(found), this);
     if (!("route" in found)) {

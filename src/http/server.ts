@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { Config } from "../config.js";
 import type { Log } from "../log.js";
-import { type CachedReply, mayBeCached, sendCached, takes } from "./cached.js";
+import { type CachedReply, cachedRoute, mayBeCached, sendCached, takes } from "./cached.js";
 import { errorPage } from "./errors.js";
 import { type ExchangeContext, handleRequest } from "./exchange.js";
 import { createForwardedReader, pathPrefix } from "./forwarded.js";
@@ -17,9 +17,6 @@ import { statusLine } from "./status.js";
 import { TempSpace } from "./temp-space.js";
 import type { Route } from "./types.js";
 import { sweepUploads } from "./uploads.js";
-
-/** Route name of responses from `ServerOptions.cached`, for metrics. */
-export const cachedRoute = "(cached)";
 
 export interface ServerOptions<S> {
   readonly routes: readonly Route<S>[];
@@ -81,7 +78,18 @@ const flushMs = 100;
 export function createServer<S>(options: ServerOptions<S>): Server {
   const { log, config, cached, onAnswered } = options;
   const tempDir = join(config.dataDir, "tmp");
+  /** A cache that fails is a miss. */
+  const lookUp = (path: string, query: string): CachedReply | undefined => {
+    try {
+      return cached?.(path, query);
+    } catch (error) {
+      log.error({ err: error }, "looking up a cached answer failed");
+      return undefined;
+    }
+  };
+
   const context: ExchangeContext<S> = {
+    cached: lookUp,
     router: createRouter(options.routes),
     services: options.services,
     log,
@@ -141,16 +149,6 @@ export function createServer<S>(options: ServerOptions<S>): Server {
       .catch((error: unknown) =>
         log.error({ err: error, request: id }, "a finished request could not be recorded"),
       );
-  };
-
-  /** A cache that fails is a miss. */
-  const lookUp = (path: string, query: string): CachedReply | undefined => {
-    try {
-      return cached?.(path, query);
-    } catch (error) {
-      log.error({ err: error }, "looking up a cached answer failed");
-      return undefined;
-    }
   };
 
   const answerGet = (method: "GET" | "HEAD") => (res: HttpResponse, req: HttpRequest) => {

@@ -1,5 +1,5 @@
 import t from "tap";
-import { prebuildHeaders } from "../../src/http/cached.js";
+import { cachedRoute, prebuildHeaders } from "../../src/http/cached.js";
 import { json, type Route } from "../../src/http/types.js";
 import { eventually, startServer, Wire } from "./harness.js";
 
@@ -69,6 +69,46 @@ t.test("requests sent without waiting for answers", async (t) => {
     for (const [index, wire] of wires.entries()) wire.send(get(index % 2 === 0 ? "/slow/" : "/cached/"));
     for (const wire of wires) await wire.until((text) => text.includes("HTTP/1.1 200"));
     t.equal(server.server.openRequests(), 0);
+  });
+
+  await t.test("an answer that is kept is found also by requests that had to wait", async (t) => {
+    const wires = Array.from({ length: 40 }, () => new Wire(server.port));
+    t.teardown(() => {
+      for (const wire of wires) wire.leave();
+    });
+    for (const wire of wires) wire.send(get("/"));
+    for (const wire of wires) await wire.until((text) => text.includes("home"));
+    ran = 0;
+    server.answered.length = 0;
+    for (const wire of wires) wire.send(get("/cached/"));
+    for (const wire of wires) await wire.until((text) => text.split("HTTP/1.1 ").length > 2);
+    t.equal(ran, wires.length);
+    t.same([...new Set(server.answered.map(({ route }) => route))], [cachedRoute]);
+    const head = (method: string, more = "") => `${method} /cached/ HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
+    const asked = wires.map((wire, index) => {
+      const before = wire.received.length;
+      const [method, more] = [
+        ["GET", ""],
+        ["HEAD", ""],
+        ["GET", 'If-None-Match: "1"\r\n'],
+        ["GET", "Connection: close\r\n"],
+        ["GET", "X-Token: t\r\n"],
+      ][index % 5] as [string, string];
+      wire.send(head(method, more));
+      return async () => (await wire.until((text) => text.includes("\r\n\r\n", before))).slice(before);
+    });
+    for (const [index, answer] of asked.entries())
+      t.match(
+        await answer(),
+        [
+          /^HTTP\/1.1 200 OK\r\netag: "1"[\s\S]*\r\n\r\n\0{9}$/i,
+          /^HTTP\/1.1 200 OK\r\netag: "1"[\s\S]*content-length: 9\r\n[\s\S]*\r\n\r\n$/i,
+          /^HTTP\/1.1 304 Not Modified\r\netag: "1"[\s\S]*\r\n\r\n$/i,
+          /^HTTP\/1.1 200 OK\r\netag: "1"[\s\S]*connection: close[\s\S]*\0{9}$/i,
+          /^HTTP\/1.1 404 /,
+        ][index % 5]!,
+        `${index}`,
+      );
   });
 
   await t.test("a body that comes while its request waits is whole", async (t) => {
