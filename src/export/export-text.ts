@@ -31,7 +31,6 @@ export const objectTexts = (
       text,
       ...(where === undefined ? {} : { where }),
     }),
-    hasGeometry: true,
     text: { opening, closing, separator: "" },
     rewrite,
     signal: request.signal,

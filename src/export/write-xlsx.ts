@@ -46,7 +46,6 @@ export async function writeXlsx(
         number: `((row_number() over ()-1)%${rowsPerSheet}+2)::text`,
         text: concat([`'<row r="'`, "n", `'">'`, ...cells, "'</row>'"]),
       }),
-      hasGeometry: true,
       signal: request.signal,
       onObjects: request.onObjects,
     }),

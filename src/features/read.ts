@@ -15,14 +15,16 @@ export interface ListText {
 
 /** Largest limit of a list that is fetched without a cursor; geometries may be large. */
 const shortRows = { plain: 1_000, withGeometry: 100 } as const;
-const firstBatch = { plain: 500, withGeometry: 50 } as const;
+/** The most that is read so: 1 MB holds the event loop for 2 ms. */
+const shortBytes = 4 * 1024 ** 2;
+/** Nothing is known of their sizes yet. */
+const firstBatch = 20;
 const batchBytes = 256 * 1024;
 const chunkCharacters = 16 * 1024;
 
 /** Objects that are read through a cursor. */
 export interface RowSource {
   readonly statement: Statement;
-  readonly hasGeometry: boolean;
   readonly signal: AbortSignal;
   /**
    * The statement of the objects after the one with this id, of which `read` were read before. For lists in the order of
@@ -39,6 +41,7 @@ export interface RowSource {
 export interface ListSource extends RowSource {
   /** Maximum number of rows; undefined = unlimited. */
   readonly limit: number | undefined;
+  readonly hasGeometry: boolean;
   readonly text: ListText;
   /** Single objects may be larger than other lists, so that they are read in parts. */
   readonly hasLargeObjects?: boolean;
@@ -55,13 +58,19 @@ export async function readList(
   source: ListSource,
 ): Promise<string | AsyncIterableIterator<string | Uint8Array>> {
   if (source.hasLargeObjects) return started(listOfLarge(db, source));
-  if (isShort(source)) return shortList(db, source).catch(readFailed);
-  return started(longList(db, source));
+  if (!isShort(source)) return started(longList(db, source));
+  return (await shortList(db, source).catch(readFailed)) ?? started(listOfLarge(db, source));
 }
 
 /** Whether a list of so many objects is read in one round trip. */
-const isShort = ({ limit, hasGeometry, hasLargeObjects }: ListSource): boolean =>
+const isShort = ({
+  limit,
+  hasGeometry,
+  hasLargeObjects,
+}: Pick<ListSource, "limit" | "hasGeometry" | "hasLargeObjects">): boolean =>
   !hasLargeObjects && limit !== undefined && limit <= shortRows[hasGeometry ? "withGeometry" : "plain"];
+
+type Unlimited = Omit<ListSource, "limit" | "hasGeometry">;
 
 /** What a page of a list is read with. */
 export interface PageSource extends Omit<ListSource, "statement" | "resume"> {
@@ -96,11 +105,18 @@ export interface Page {
  */
 export async function readPage(db: Database, source: PageSource): Promise<Page> {
   const { bounded, ids, limit, offset, signal } = source;
-  const whole = bounded({});
-  if (isShort({ ...source, statement: whole })) return shortPage(db, source).catch(readFailed);
+  if (isShort(source)) {
+    const { text, next } = await shortPage(db, source).catch(readFailed);
+    return text === undefined ? pageUpTo(db, { ...source, hasLargeObjects: true }, next) : { text, next };
+  }
   const found = ids({ limit: 2, offset: offset + limit - 1 });
   const ends = await db.query<{ id: number }>(found.text, found.values, { signal }).catch(readFailed);
-  const last = ends.length === 2 ? ends[0]!.id : undefined;
+  return pageUpTo(db, source, ends.length === 2 ? ends[0]!.id : undefined);
+}
+
+/** @param last its last object, if there are more */
+async function pageUpTo(db: Database, source: PageSource, last: number | undefined): Promise<Page> {
+  const { bounded, limit } = source;
   const page: PageBounds = last === undefined ? {} : { upTo: last, limit: null };
   const text = await readList(db, {
     ...source,
@@ -113,32 +129,20 @@ export async function readPage(db: Database, source: PageSource): Promise<Page> 
 }
 
 /** As `shortList`, with one object more, which tells whether there is a next page. */
-async function shortPage(
-  db: Database,
-  { bounded, limit, text: { opening, closing, separator = "," }, rewrite, signal }: PageSource,
-): Promise<Page> {
+async function shortPage(db: Database, source: PageSource) {
+  const { bounded, limit, signal } = source;
   const { text, values } = bounded({ limit: limit + 1, withIds: true });
-  if (rewrite) {
-    const rows = await db.query<{ o: string; id: number }>(text, values, { signal });
-    const shown = rows.slice(0, limit);
-    return {
-      text: `${opening}${shown.map(({ o }) => rewrite(o)).join(separator)}${closing}`,
-      next: rows.length > limit ? shown.at(-1)?.id : undefined,
-    };
-  }
   const within = `filter (where n <= ${Math.trunc(limit)})`;
   const joined =
-    `select coalesce(string_agg(o,${literal(separator)}) ${within},'') as o, max(id) ${within} as last, ` +
-    `count(*) > ${Math.trunc(limit)} as more from (select o, id, row_number() over () as n from (${text}) list) numbered`;
-  const [row] = await db.query<{ o: string; last: number; more: boolean }>(joined, values, { signal });
-  return { text: `${opening}${row!.o}${closing}`, next: row!.more ? row!.last : undefined };
+    `select ${joinedSql(source, within)} as o, max(id) ${within} as last, count(*) > ${Math.trunc(limit)} as more ` +
+    `from (select o, id, row_number() over () as n from (${text}) list) numbered`;
+  const [row] = await db.query<JoinedRow & { last: number; more: boolean }>(joined, values, { signal });
+  return { text: joinedText(source, row!), next: row!.more ? row!.last : undefined };
 }
 
 /** All objects as chunks of text, of which the first is ready. */
-export const readChunks = (
-  db: Database,
-  source: Omit<ListSource, "limit">,
-): Promise<AsyncIterableIterator<string>> => started(longList(db, source));
+export const readChunks = (db: Database, source: Unlimited): Promise<AsyncIterableIterator<string>> =>
+  started(longList(db, source));
 
 /** Runs a generator to its first value, so that a statement that fails immediately rejects here. */
 export async function started<T>(generator: AsyncGenerator<T, void>): Promise<AsyncIterableIterator<T>> {
@@ -146,19 +150,40 @@ export async function started<T>(generator: AsyncGenerator<T, void>): Promise<As
   return first.done ? generator : prepend([first.value], generator);
 }
 
-/** PostgreSQL joins the rows to one value, which is faster to transfer and decode than many. */
-async function shortList(db: Database, { statement, text, rewrite, signal }: ListSource): Promise<string> {
-  const { separator = "," } = text;
-  if (rewrite) {
-    const rows = await db.query<{ o: string }>(statement.text, statement.values, { signal });
-    return `${text.opening}${rows.map(({ o }) => rewrite(o)).join(separator)}${text.closing}`;
-  }
-  const joined = `select coalesce(string_agg(o,${literal(separator)}),'') as o from (${statement.text}) list`;
-  const [row] = await db.query<{ o: string }>(joined, statement.values, { signal });
-  return `${text.opening}${row?.o ?? ""}${text.closing}`;
+/** @returns undefined when it is too long to be read at once */
+async function shortList(db: Database, source: ListSource): Promise<string | undefined> {
+  const { statement, signal } = source;
+  const joined = `select ${joinedSql(source)} as o from (${statement.text}) list`;
+  const [row] = await db.query<JoinedRow>(joined, statement.values, { signal });
+  return joinedText(source, row!);
 }
 
-async function* longList(db: Database, source: Omit<ListSource, "limit">): AsyncGenerator<string, void> {
+type Joining = Pick<ListSource, "text" | "rewrite">;
+
+interface JoinedRow {
+  readonly o: string | null;
+}
+
+/** No JSON text has it as it is. */
+const unitSeparator = "\x1f";
+
+/** PostgreSQL joins the rows to one value, which is faster to transfer and decode than many; null when it is too long. */
+function joinedSql({ text: { separator = "," }, rewrite }: Joining, within = ""): string {
+  const between = literal(rewrite ? unitSeparator : separator);
+  return (
+    `case when coalesce(sum(octet_length(o)) ${within},0) <= ${shortBytes} ` +
+    `then coalesce(string_agg(o,${between}) ${within},'') end`
+  );
+}
+
+function joinedText({ text, rewrite }: Joining, { o }: JoinedRow): string | undefined {
+  if (o === null) return undefined;
+  const { opening, closing, separator = "," } = text;
+  const objects = rewrite && o !== "" ? o.split(unitSeparator).map(rewrite).join(separator) : o;
+  return `${opening}${objects}${closing}`;
+}
+
+async function* longList(db: Database, source: Unlimited): AsyncGenerator<string, void> {
   const { text, rewrite } = source;
   const { separator = "," } = text;
   let pending = text.opening;
@@ -181,7 +206,7 @@ const turnBytes = 1024 ** 2;
 /** Large objects come in parts, and are sent so: no part of their way holds the event loop. */
 async function* listOfLarge(
   db: Database,
-  { statement, text, rewrite, signal, onObjects, resume, idOf = idOfJson }: Omit<ListSource, "limit">,
+  { statement, text, rewrite, signal, onObjects, resume, idOf = idOfJson }: Unlimited,
 ): AsyncGenerator<Uint8Array, void> {
   const { separator = "," } = text;
   const inParts = (list: Statement): Statement => ({
@@ -235,9 +260,9 @@ async function* listOfLarge(
 /** The objects' texts in batches of some 256 kB. */
 export async function* readBatches(
   db: Database,
-  { statement, hasGeometry, signal, onObjects, resume, idOf = idOfJson }: RowSource,
+  { statement, signal, onObjects, resume, idOf = idOfJson }: RowSource,
 ): AsyncGenerator<readonly string[], void> {
-  let rows: number = firstBatch[hasGeometry ? "withGeometry" : "plain"];
+  let rows = firstBatch;
   let read = 0;
   const batches = db.stream<{ o: string }>(statement.text, statement.values, {
     batch: () => rows,

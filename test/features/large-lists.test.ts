@@ -1,7 +1,7 @@
 import t from "tap";
 import { objectFormatter } from "../../src/features/format.js";
-import { type ListRequest, listStatement } from "../../src/features/list.js";
-import { readList } from "../../src/features/read.js";
+import { type ListRequest, listedIds, listStatement } from "../../src/features/list.js";
+import { readList, readPage } from "../../src/features/read.js";
 import { ReadAhead } from "../../src/features/read-ahead.js";
 import type { Database } from "../../src/storage/postgres.js";
 import { makeFeatures } from "./support.js";
@@ -121,6 +121,81 @@ t.test(
     t.ok(total > 20, `${total} interruptions`);
   },
 );
+
+t.test(
+  "a short list of long texts comes in short chunks too, and a page of it ends where others do",
+  async (t) => {
+    const long = await makeFeatures([{ code: "name", type: "string" }]);
+    t.teardown(long.close);
+    await long.db.execute(
+      `insert into ${long.table} (${long.physical("name")}) select repeat(i || ' ж"', 40000) from generate_series(1, 60) i`,
+    );
+    const wanted = { ...request, geom: undefined };
+    const statement = (bounds: Partial<ListRequest>) => listStatement(long.layer, { ...wanted, ...bounds });
+    const source = {
+      ...{ hasGeometry: false, text: { opening: "[", closing: "]" } },
+      signal: new AbortController().signal,
+    };
+    const chunksOf = async (text: string | AsyncIterable<string | Uint8Array>) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of typeof text === "string" ? [text] : text)
+        chunks.push(Buffer.from(chunk as string));
+      return chunks;
+    };
+    const idsIn = (chunks: readonly Buffer[]) =>
+      JSON.parse(Buffer.concat(chunks).toString()).map(({ id }: { id: number }) => id);
+    const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+    for (const rewrite of [undefined, objectFormatter(long.layer.columns, languages)]) {
+      for (const limit of [20, 50, 1000]) {
+        const name = `${limit} ${rewrite ? "formatted" : "plain"}`;
+        const list = await readList(long.db, {
+          ...{ ...source, rewrite, limit },
+          statement: statement({ limit }),
+        });
+        const page = await readPage(long.db, {
+          ...{ ...source, rewrite, limit, offset: 0 },
+          bounded: ({ limit: most, ...bounds }) =>
+            statement({ ...bounds, limit: most === null ? undefined : (most ?? limit) }),
+          ids: (bounds) => listedIds(long.layer, { ...wanted, ...bounds }),
+        });
+        t.equal(page.next, limit < 60 ? limit : undefined, name);
+        for (const text of [list, page.text]) {
+          const chunks = await chunksOf(text);
+          t.same(idsIn(chunks), upTo(Math.min(60, limit)), name);
+          const longest = Math.max(...chunks.map(({ length }) => length));
+          t.ok(longest <= 4_200_000, `${name}: the longest of ${chunks.length} chunks has ${longest} bytes`);
+        }
+      }
+    }
+  },
+);
+
+t.test("of a list without limit no more is read at once, before its sizes are known", async (t) => {
+  const long = await makeFeatures([{ code: "name", type: "string" }]);
+  t.teardown(long.close);
+  await long.db.execute(
+    `insert into ${long.table} (${long.physical("name")}) select repeat('x', 100000) from generate_series(1, 200)`,
+  );
+  const batches: number[] = [];
+  const watched: Pick<Database, "stream" | "query"> = {
+    query: (...asked) => long.db.query(...asked),
+    async *stream<Row extends object>(...asked: Parameters<typeof db.stream<Row>>) {
+      for await (const rows of long.db.stream<Row>(...asked)) {
+        batches.push(JSON.stringify(rows).length);
+        yield rows;
+      }
+    },
+  };
+  const text = await readList(watched as Database, {
+    statement: listStatement(long.layer, { ...request, geom: undefined }),
+    ...{ limit: undefined, hasGeometry: false, text: { opening: "[", closing: "]" } },
+    signal: new AbortController().signal,
+  });
+  let characters = 0;
+  for await (const chunk of text) characters += chunk.length;
+  t.ok(characters > 20_000_000);
+  t.ok(Math.max(...batches) <= 4_200_000, batches.join(" "));
+});
 
 t.test("lists are read ahead up to a number of bytes of all of them, until they are sent", async (t) => {
   const list = () =>
