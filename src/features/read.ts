@@ -104,7 +104,7 @@ export interface Page {
  * time: the end of a long one is found before it is read.
  */
 export async function readPage(db: Database, source: PageSource): Promise<Page> {
-  const { bounded, ids, limit, offset, signal } = source;
+  const { ids, limit, offset, signal } = source;
   if (isShort(source)) {
     const { text, next } = await shortPage(db, source).catch(readFailed);
     return text === undefined ? pageUpTo(db, { ...source, hasLargeObjects: true }, next) : { text, next };
