@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import { LRUCache } from "lru-cache";
 import type { Database } from "../storage/postgres.js";
 import { type PartRow, partsOf, wholeText } from "./json-text.js";
 import { literal, type Statement } from "./sql.js";
@@ -17,6 +18,13 @@ export interface ListText {
 const shortRows = { plain: 1_000, withGeometry: 100 } as const;
 /** The most that is read so: 1 MB holds the event loop for 2 ms. */
 const shortBytes = 4 * 1024 ** 2;
+/** Statements of lists that were longer lately: PostgreSQL need not find that out again, which costs as much as the list. */
+const longLately = new LRUCache<string, true>({
+  max: 200,
+  maxSize: 1024 ** 2,
+  sizeCalculation: (_, statement) => statement.length,
+  ttl: 60_000,
+});
 /** Nothing is known of their sizes yet. */
 const firstBatch = 20;
 const batchBytes = 256 * 1024;
@@ -59,7 +67,12 @@ export async function readList(
 ): Promise<string | AsyncIterableIterator<string | Uint8Array>> {
   if (source.hasLargeObjects) return started(listOfLarge(db, source));
   if (!isShort(source)) return started(longList(db, source));
-  return (await shortList(db, source).catch(readFailed)) ?? started(listOfLarge(db, source));
+  if (!longLately.has(source.statement.text)) {
+    const text = await shortList(db, source).catch(readFailed);
+    if (text !== undefined) return text;
+    longLately.set(source.statement.text, true);
+  }
+  return started(listOfLarge(db, source));
 }
 
 /** Whether a list of so many objects is read in one round trip. */
@@ -104,14 +117,22 @@ export interface Page {
  * time: the end of a long one is found before it is read.
  */
 export async function readPage(db: Database, source: PageSource): Promise<Page> {
-  const { ids, limit, offset, signal } = source;
-  if (isShort(source)) {
-    const { text, next } = await shortPage(db, source).catch(readFailed);
-    return text === undefined ? pageUpTo(db, { ...source, hasLargeObjects: true }, next) : { text, next };
+  const { bounded, ids, limit, offset, signal } = source;
+  // As a short one that is too long for that is.
+  const isLarge = isShort(source);
+  if (isLarge) {
+    const statement = bounded({ limit: limit + 1, withIds: true });
+    if (!longLately.has(statement.text)) {
+      const { text, next } = await shortPage(db, source, statement).catch(readFailed);
+      if (text !== undefined) return { text, next };
+      longLately.set(statement.text, true);
+      return pageUpTo(db, { ...source, hasLargeObjects: true }, next);
+    }
   }
   const found = ids({ limit: 2, offset: offset + limit - 1 });
   const ends = await db.query<{ id: number }>(found.text, found.values, { signal }).catch(readFailed);
-  return pageUpTo(db, source, ends.length === 2 ? ends[0]!.id : undefined);
+  const last = ends.length === 2 ? ends[0]!.id : undefined;
+  return pageUpTo(db, isLarge ? { ...source, hasLargeObjects: true } : source, last);
 }
 
 /** @param last its last object, if there are more */
@@ -129,9 +150,8 @@ async function pageUpTo(db: Database, source: PageSource, last: number | undefin
 }
 
 /** As `shortList`, with one object more, which tells whether there is a next page. */
-async function shortPage(db: Database, source: PageSource) {
-  const { bounded, limit, signal } = source;
-  const { text, values } = bounded({ limit: limit + 1, withIds: true });
+async function shortPage(db: Database, source: PageSource, { text, values }: Statement) {
+  const { limit, signal } = source;
   const within = `filter (where n <= ${Math.trunc(limit)})`;
   const joined =
     `select ${joinedSql(source, within)} as o, max(id) ${within} as last, count(*) > ${Math.trunc(limit)} as more ` +

@@ -170,6 +170,37 @@ t.test(
   },
 );
 
+t.test("a list that is known to be too long to be read at once is read once", async (t) => {
+  const long = await makeFeatures([{ code: "name", type: "string" }]);
+  t.teardown(long.close);
+  await long.db.execute(
+    `insert into ${long.table} (${long.physical("name")}) select repeat('x', 100000) from generate_series(1, 60)`,
+  );
+  let queries = 0;
+  const watched: Pick<Database, "stream" | "query"> = {
+    query: (...asked) => {
+      queries++;
+      return long.db.query(...asked);
+    },
+    stream: (...asked) => long.db.stream(...asked),
+  };
+  for (const expected of [1, 0]) {
+    queries = 0;
+    const text = await readList(watched as Database, {
+      statement: listStatement(long.layer, {
+        ...{ ...request, geom: undefined, limit: 100 },
+        sort: [{ code: "name", descending: true }],
+      }),
+      ...{ limit: 100, hasGeometry: false, text: { opening: "[", closing: "]" } },
+      signal: new AbortController().signal,
+    });
+    let characters = 0;
+    for await (const chunk of text) characters += chunk.length;
+    t.ok(characters > 6_000_000);
+    t.equal(queries, expected);
+  }
+});
+
 t.test("of a list without limit no more is read at once, before its sizes are known", async (t) => {
   const long = await makeFeatures([{ code: "name", type: "string" }]);
   t.teardown(long.close);
