@@ -40,7 +40,7 @@ export interface ErrorContext {
 const helpAt = (prefix: string, name: string | number): string => `${prefix}/docs/reference/errors/#${name}`;
 
 /** SQLSTATE query_canceled: a statement timeout or a cancellation. */
-const isCancelledQuery = (error: unknown): boolean =>
+export const isCancelledQuery = (error: unknown): boolean =>
   typeof error === "object" && error !== null && "code" in error && error.code === "57014";
 
 /** Other errors become `internal`, with the request id and no details but that the disk is full. */

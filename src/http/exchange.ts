@@ -3,7 +3,7 @@ import { Failure, notFound, tooLarge } from "../errors.js";
 import type { Log } from "../log.js";
 import { clientName, isUncompressed, RequestBody } from "./body.js";
 import { type CachedReply, cachedRoute, keptFor, sendKept } from "./cached.js";
-import { errorResponse } from "./errors.js";
+import { errorResponse, isCancelledQuery } from "./errors.js";
 import { addressText, type ForwardedReader, pathPrefix } from "./forwarded.js";
 import { asksToClose, type BaseHeaders, baseHeaders } from "./headers.js";
 import { ClientDisconnected, IncomingBody } from "./incoming.js";
@@ -206,7 +206,8 @@ class Exchange<S> implements ReplyContext {
     const { writer, context } = this;
     const request = this.incomingRequest.id;
     if (error instanceof StreamError) {
-      context.log.error({ err: error.cause, request }, "a response stream failed");
+      const level = isCancelledQuery(error.cause) ? "warn" : "error";
+      context.log[level]({ err: error.cause, request }, "a response stream failed");
       return 500;
     }
     if (!writer.open) {
@@ -238,7 +239,7 @@ const followsDisconnect = (error: unknown): boolean =>
   error instanceof ClientDisconnected ||
   error instanceof Failure ||
   (error instanceof Error && error.name === "AbortError") ||
-  (typeof error === "object" && error !== null && "code" in error && error.code === "57014");
+  isCancelledQuery(error);
 
 /** The path without the public prefix, which a proxy may keep or remove. */
 function withoutPrefix(path: string, prefix: string): string {

@@ -82,6 +82,20 @@ const routes: readonly Route<undefined>[] = [
   },
   {
     methods: ["GET"],
+    path: "/cancelled/",
+    handler: () => ({
+      kind: "stream",
+      headers,
+      chunks: (async function* () {
+        yield "some data";
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        // As GEOS says that it was interrupted.
+        throw Object.assign(new Error("GEOS isvalid() threw an error!"), { code: "57014" });
+      })(),
+    }),
+  },
+  {
+    methods: ["GET"],
     path: "/waiting/",
     handler: ({ signal }) => ({
       kind: "stream",
@@ -241,6 +255,13 @@ t.test("streams", async (t) => {
       t.match(watch, { given: 0, returned: 1 });
       t.match(server.answered.at(-1), { route: "/late/", status: 499 });
     }
+  });
+
+  await t.test("a statement that is cancelled in the middle is told as one, not as a fault", async (t) => {
+    await t.rejects(fetch(`${server.url}/cancelled/`).then((answer) => answer.text()));
+    const told = () => server.logLines.find((line) => line.includes("GEOS isvalid()"));
+    await eventually(async () => told() !== undefined);
+    t.match(JSON.parse(told()!), { level: 40, err: { code: "57014" } });
   });
 
   await t.test(
