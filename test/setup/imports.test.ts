@@ -66,7 +66,7 @@ const refused: readonly [path: string, text: string, message: string][] = [
   [
     "src/viewer/browser/server.ts",
     'import { t } from "../../geo/tile.js";',
-    "may import src/viewer/browser only.",
+    "may import src/viewer/browser, src/features/value-format only.",
   ],
   [
     "src/odds/unplaced.ts",
