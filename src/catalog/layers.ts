@@ -30,6 +30,8 @@ export interface NewLayer {
   readonly cssStyle?: string | undefined;
   readonly geometryKind?: GeometryKind | undefined;
   readonly selected?: boolean | undefined;
+  /** Settings of clients; default: none. */
+  readonly json?: Readonly<Record<string, unknown>> | undefined;
   readonly ownerId?: number | null | undefined;
   /** Columns beside svc_id and geom. */
   readonly columns?: readonly NewColumn[] | undefined;
@@ -44,6 +46,7 @@ export interface LayerChange {
   readonly sort?: number | undefined;
   /** CartoCSS, already checked. */
   readonly cssStyle?: string | undefined;
+  readonly json?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /**
@@ -174,8 +177,8 @@ export async function insertLayer(
   const cssStyle = layer.cssStyle ?? defaultStyle(kind, { hue: await freeHue(tx, mapId) });
   await tx.execute(
     `insert into node (id, map_id, parent_id, type, code, name, localized_name, names, sort, selected, css_style,
-       style_mode, owner_id)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+       style_mode, owner_id, json)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
     [
       id,
       mapId,
@@ -190,6 +193,7 @@ export async function insertLayer(
       cssStyle,
       plainStyleMode(cssStyle),
       layer.ownerId ?? null,
+      JSON.stringify(layer.json ?? {}),
     ],
   );
   if (layer.sort !== undefined) await placeNode(tx, mapId, { id, parentId }, layer.sort);
@@ -198,7 +202,7 @@ export async function insertLayer(
 }
 
 /**
- * Changes a layer's code, name, position or style.
+ * Changes a layer's code, name, position, style or settings.
  * @throws Failure not_found (layer, parent), invalid_code, code_exists
  */
 export function changeLayer(
@@ -217,7 +221,8 @@ export function changeLayer(
       `update node set code = $2, parent_id = $3, sort = $4, name = coalesce($5, name),
          localized_name = coalesce($6, localized_name), names = coalesce($7, names),
          css_style = coalesce($8, css_style),
-         style_mode = case when style_mode in (0, 2) then coalesce($9, style_mode) else style_mode end
+         style_mode = case when style_mode in (0, 2) then coalesce($9, style_mode) else style_mode end,
+         json = coalesce($10, json)
        where id = $1`,
       [
         layerId,
@@ -231,6 +236,7 @@ export function changeLayer(
         change.name ? JSON.stringify(change.name.names) : null,
         change.cssStyle ?? null,
         change.cssStyle === undefined ? null : plainStyleMode(change.cssStyle),
+        change.json ? JSON.stringify(change.json) : null,
       ],
     );
     if (change.sort !== undefined) await placeNode(tx, mapId, { id: layerId, parentId }, change.sort);

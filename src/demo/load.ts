@@ -9,7 +9,7 @@ import type { BaseMap, LocalizedName, Role } from "../catalog/state.js";
 import { cities } from "./cities.js";
 import { importRows, type LoadDependencies, row } from "./features.js";
 import { exclusively } from "./lock.js";
-import { borderLines, countries, landPieces } from "./world.js";
+import { countries } from "./world.js";
 
 /** The demo project of an empty installation: a map of the world, an unpublished draft, and three users. */
 
@@ -59,27 +59,26 @@ async function loadWorld(deps: LoadDependencies, project: number, progress: Prog
     name: named("World", "Мир"),
     json: { attribution: "Natural Earth, GeoNames" },
   });
-  const layer = async (code: string, name: LocalizedName) =>
-    (await createLayer(db, map, { code, name, cssStyle: style(code), columns: columnsOf(code) })).id;
+  const layer = async (code: string, name: LocalizedName, viewer: Readonly<Record<string, unknown>>) =>
+    (
+      await createLayer(db, map, {
+        code,
+        name,
+        cssStyle: style(code),
+        columns: columnsOf(code),
+        json: { viewer },
+      })
+    ).id;
   // From the top of the tree to its bottom.
   // Labels of countries keep clear of towns, which are drawn before.
-  const countryLayer = await layer("countries", named("Countries", "Страны"));
-  const cityLayer = await layer("cities", named("Cities", "Города"));
-  const borderLayer = await layer("borders", named("Borders", "Границы"));
-  const landLayer = await layer("land", named("Land", "Суша"));
-  const english = (layerId: number) => ({ layerId, language: "en" });
-
-  progress("Loading the demo: land and borders …");
-  await importRows(
-    deps,
-    english(landLayer),
-    landPieces("10m").map((piece) => row(null, piece)),
-  );
-  await importRows(
-    deps,
-    english(borderLayer),
-    borderLines("10m").map((line) => row(null, line)),
-  );
+  // The tints tell neighbours apart and mean nothing else.
+  const countryLayer = await layer("countries", named("Countries", "Страны"), {
+    legend: false,
+    columns: ["name", "iso", "area"],
+  });
+  const cityLayer = await layer("cities", named("Cities", "Города"), {
+    columns: ["name", "country", "feature", "population"],
+  });
 
   progress("Loading the demo: countries …");
   await loadCountries(deps, countryLayer, countries("10m"));
@@ -87,7 +86,7 @@ async function loadWorld(deps: LoadDependencies, project: number, progress: Prog
   progress("Loading the demo: 135 000 cities …");
   await importRows(
     deps,
-    english(cityLayer),
+    { layerId: cityLayer, language: "en" },
     cities().map(({ geometry, ...city }) => row({ ...city, feature: kindOf(city.feature) }, geometry)),
   );
 }
@@ -106,7 +105,7 @@ const columnsOf = (code: string): NewColumn[] => {
         ...{ code: "area", type: "number", name: named("Area", "Площадь") },
         format: { kind: "number", decimals: 0, grouping: true, suffix: { en: " km²", ru: " км²" } },
       },
-      { code: "tint", type: "number", name: named("Colour on the map, 1 to 6", "Цвет на карте, от 1 до 6") },
+      { code: "tint", type: "number", name: named("Tint", "Оттенок") },
     ];
   }
   if (code !== "cities") return [];

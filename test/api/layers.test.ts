@@ -145,6 +145,22 @@ t.test("PATCH changes single fields, PUT the whole", async (t) => {
   t.not(put.json.css_style, style);
 });
 
+t.test("settings are kept for clients, who find them in the tree", async (t) => {
+  const settings = async () =>
+    (await api("GET", "m/layers/?type=full")).json.find((one: { code: string }) => one.code === "set").json;
+  t.equal((await post({ code: "set", json: { viewer: { title: "name" } } })).status, 200);
+  t.same(await settings(), { viewer: { title: "name" } });
+  const change = (method: string, body: object) =>
+    api(method, "m/layers/set/", { token: editor, body: { parent_id: 0, ...body } });
+  t.equal((await change("PATCH", { json: { own: [1] } })).status, 200);
+  t.same(await settings(), { own: [1] });
+  t.equal((await change("PUT", { name: "Set" })).status, 200);
+  t.same(await settings(), { own: [1] }, "as those of folders they stay");
+  const refused = await change("PATCH", { json: { text: "x".repeat(100_001) } });
+  t.equal(refused.status, 500);
+  t.equal((await change("PATCH", { json: "text" })).status, 500);
+});
+
 t.test("sort places a layer and renumbers its siblings", async (t) => {
   await api("POST", "", { token: editor, body: { code: "sorted" } });
   for (const code of ["a", "b", "c"]) await post({ code }, "sorted/layers/");

@@ -51,10 +51,8 @@ t.test("a demo whose loading was interrupted is seen by nobody and loaded anew",
   }
   t.strictSame(await layers(), [
     { place: "demo/draft/islands", kind: "Polygon" },
-    { place: "demo/world/borders", kind: "LineString" },
     { place: "demo/world/cities", kind: "Point" },
     { place: "demo/world/countries", kind: "Polygon" },
-    { place: "demo/world/land", kind: "Polygon" },
   ]);
   const [draft] = await db.query("select has_publication from map where code = 'draft'");
   t.match(draft, { has_publication: false });

@@ -136,6 +136,20 @@ t.test(
   },
 );
 
+t.test("a layer whose classes mean nothing to readers has none", async (t) => {
+  await makeLand("tints");
+  const json = { viewer: { legend: false } };
+  await server.api("PATCH", "tints/layers/use/", { token, body: { parent_id: 0, json } });
+  const { page, problems, requests } = await openPage(browser, address("tints"));
+  const legend = /\/layers\/use\/legend\//;
+  await soon(t).ok(() => requests.some((url) => legend.test(url)));
+  await soon(t).equal(() => page.locator(".tree-row .swatch img").count(), 2);
+  t.equal(await page.locator(".legend-toggle:visible").count(), 0);
+  t.equal(await page.locator(".legend-class:visible").count(), 0);
+  t.same(problems, []);
+  await page.context().close();
+});
+
 t.test("the symbols of a private map are shown, and no address has the token", async (t) => {
   const { page, problems, requests } = await openPage(browser, `${server.url}/#project=p`);
   await page.click(".sign-in-button");

@@ -64,6 +64,20 @@ t.test("values are in their formats; what the page's language lacks is the main 
   t.equal(await asked("en-GB", "Green park", "Only English", "Both", "21,000 trees"), 1);
 });
 
+t.test("a description has the columns that the layer's settings name", async (t) => {
+  const token = await server.token("admin");
+  const choose = (json: object) =>
+    server.api("PATCH", "town/layers/parks/", { token, body: { parent_id: 0, json } });
+  t.equal((await choose({ viewer: { columns: ["trees"] } })).status, 200);
+  const { page, problems } = await openPage(browser, home);
+  await press(page, 4, 4);
+  await soon(t).same(() => page.locator(".attributes th").allTextContents(), ["Trees"]);
+  t.equal(await page.textContent(".object h2"), "Green park", "the title is that of all columns");
+  t.same(problems, []);
+  await page.context().close();
+  t.equal((await choose({})).status, 200);
+});
+
 t.test("a click on several objects lists them, the top layer's first", async (t) => {
   const { page } = await openPage(browser, home);
   await press(page, 10, 10);

@@ -1,4 +1,3 @@
-import { z } from "zod";
 import { mayRead, requireRight, rightsOn } from "../../access/rights.js";
 import {
   changeFolder,
@@ -17,31 +16,13 @@ import { type MapContext, mapContext, reload, signedInMapContext } from "../requ
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { mapPath } from "../request/paths.js";
 import { form, jsonObject } from "../request/schema/bodies.js";
-import { invalid, isObject, type JsonObject, parent } from "../request/schema/fields.js";
-import { ref, ruled, type Values } from "../request/schema/schema.js";
+import { parent, settings } from "../request/schema/fields.js";
+import { ref, type Values } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
 import { changedName, changedNodeFields, newName, newNodeFields } from "./tree-fields.js";
 
 /** Folders: create, get, change, delete. */
-
-/** Limited because every snapshot of the map in memory contains the settings. */
-const maxSettingsLength = 100_000;
-
-/** An object of moderate size. Else invalid_value. */
-const settings = ruled(
-  z.custom<JsonObject>(
-    (given) => isObject(given) && JSON.stringify(given).length <= maxSettingsLength,
-    "must be an object of moderate size",
-  ),
-  { refuse: invalid, blanks: [null] },
-)
-  .meta({
-    description: "Free-form settings of clients, at most 100 kB.",
-    type: "object",
-    additionalProperties: true,
-  })
-  .optional();
 
 const createFields = { ...newNodeFields("folder"), json: settings };
 const changeFields = { ...changedNodeFields, json: settings };

@@ -9,7 +9,7 @@ import { layerContext, mapContext, toEditStructure } from "../request/context.js
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { layerPath, mapPath } from "../request/paths.js";
 import { jsonObject } from "../request/schema/bodies.js";
-import { style } from "../request/schema/fields.js";
+import { settings, style } from "../request/schema/fields.js";
 import { ref, type Values } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
@@ -23,11 +23,13 @@ const createFields = {
   ...kindFields,
   ...newNodeFields("layer"),
   css_style: style("CartoCSS of the layer; default: a style for its geometry type.").optional(),
+  json: settings,
 };
 
 const changeFields = {
   ...changedNodeFields,
   css_style: style("CartoCSS of the layer; blank = the default style.").optional(),
+  json: settings,
 };
 
 async function create(
@@ -49,6 +51,7 @@ async function create(
     parentId: sent.parent_id,
     sort: sent.sort,
     cssStyle: sent.css_style || undefined,
+    json: sent.json,
     ownerId: caller.accountId,
   };
   const { id } =
@@ -59,7 +62,7 @@ async function create(
   return answerLayer(services, context, id, withNotices(notices));
 }
 
-/** PUT resets missing fields to their defaults; PATCH keeps them. Both keep a missing code. */
+/** PUT resets missing fields to their defaults; PATCH keeps them. Both keep a missing code and missing settings. */
 async function change(
   request: Request,
   services: Services,
@@ -78,6 +81,7 @@ async function change(
     sort: sent.sort,
     name,
     cssStyle: css === "" ? defaultStyleOf(layer) : css,
+    json: sent.json,
   });
   await services.changes.propagate();
   return answerLayer(services, context, layer.id, withNotices(notices));

@@ -1,6 +1,6 @@
 import { mayRead, requireRead } from "../../access/rights.js";
 import type { KeptText } from "../../catalog/kept-texts.js";
-import { localName, publicCaller } from "../../catalog/state.js";
+import { type LayerNode, localName, publicCaller } from "../../catalog/state.js";
 import { busy, notFound } from "../../errors.js";
 import type { Reply, Request } from "../../http/types.js";
 import type { Classificator } from "../../visual/kind.js";
@@ -78,7 +78,7 @@ async function getLegend(
       name: localName(layer, language, main) || layer.code,
       column: null,
       showValues: true,
-      showLegend: true,
+      showLegend: isLegendShown(layer),
       minValue: values[0] ?? null,
       maxValue: values.at(-1) ?? null,
       type: pluginOf(layer, services.plugins)?.name ?? null,
@@ -88,6 +88,10 @@ async function getLegend(
   });
   return found.hasFailed ? keptByNobody(answerKept(caller, legend)) : answerKept(caller, legend);
 }
+
+/** A style whose classes mean nothing to readers, such as tints that tell neighbours apart, has no legend on the page. */
+const isLegendShown = ({ json }: LayerNode): boolean =>
+  (json.viewer as { readonly legend?: unknown } | null | undefined)?.legend !== false;
 
 export const legendOperations: readonly Operation[] = [
   operation({

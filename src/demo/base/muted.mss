@@ -1,7 +1,7 @@
 /* Pale and without names: below maps of numbers. */
-@water: #e3e7ea;
-@coast: #cdd4d9;
-@river: #c3d0d8;
+@water: #d3e0ea;
+@coast: #b3c6d3;
+@river: #b0c6d6;
 @land: #f7f7f6;
 @border: #d2cfca;
 @name: #8a8a8a;

@@ -3,7 +3,7 @@ import { button, h, icon } from "./dom.js";
 import type { TreeItem } from "./layer-tree.js";
 import type { ColumnInfo } from "./map-server.js";
 import { ObjectPages } from "./object-pages.js";
-import { type Hit, type Hits, viewerSetting } from "./objects.js";
+import { type Hit, type Hits, shownColumns, viewerSetting } from "./objects.js";
 import { dragToFold } from "./sheet.js";
 import { swatch } from "./swatch.js";
 
@@ -191,7 +191,8 @@ export class ObjectPanel {
       });
     }
     const gallery = h("div", { class: "gallery" });
-    const rows = attributeRows(hit.object, this.columnsOf(hit.layer), this.locale, (ids) =>
+    const columns = shownColumns(hit.layer, this.columnsOf(hit.layer));
+    const rows = attributeRows(hit.object, columns, this.locale, (ids) =>
       this.events.files(hit, ids, gallery),
     ).map((row) =>
       "heading" in row

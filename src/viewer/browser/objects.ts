@@ -28,11 +28,26 @@ const maxPerLayer = 30;
 
 /** Reads a viewer setting from a layer's `json`: `{"viewer": {"sort": "population,d", "title": "name"}}`. */
 export function viewerSetting(layer: TreeItem, name: "sort" | "title"): string | undefined {
-  const settings = layer.element.json?.viewer;
-  if (typeof settings !== "object" || settings === null) return undefined;
-  const value = (settings as Record<string, unknown>)[name];
+  const value = settingOf(layer, name);
   return typeof value === "string" && value !== "" ? value : undefined;
 }
+
+/** The columns that a description shows: all, or those that the layer's `json` names in `viewer.columns`. */
+export function shownColumns(layer: TreeItem, columns: readonly ColumnInfo[]): readonly ColumnInfo[] {
+  const codes = settingOf(layer, "columns");
+  if (!Array.isArray(codes)) return columns;
+  // Headings without columns, the id and the place are left out where they are shown.
+  return columns.filter(
+    ({ code, type }) => type === "title" || type === "geom" || code === "svc_id" || codes.includes(code),
+  );
+}
+
+const settingOf = (layer: TreeItem, name: string): unknown => {
+  const settings = layer.element.json?.viewer;
+  return typeof settings === "object" && settings !== null && Object.hasOwn(settings, name)
+    ? (settings as Record<string, unknown>)[name]
+    : undefined;
+};
 
 const wrapLon = (lon: number): number => ((((lon + 180) % 360) + 360) % 360) - 180;
 

@@ -30,6 +30,24 @@ export const text = (description: string) =>
     blanks: [null],
   }).describe(description);
 
+/** Limited because every snapshot of the map in memory contains the settings. */
+const maxSettingsLength = 100_000;
+
+/** Settings of a folder or layer: an object of moderate size. Else invalid_value. */
+export const settings = ruled(
+  z.custom<JsonObject>(
+    (given) => isObject(given) && JSON.stringify(given).length <= maxSettingsLength,
+    "must be an object of moderate size",
+  ),
+  { refuse: invalid, blanks: [null] },
+)
+  .meta({
+    description: "Free-form settings of clients, at most 100 kB. The viewer reads its own at `viewer`.",
+    type: "object",
+    additionalProperties: true,
+  })
+  .optional();
+
 /** The code of a map, folder or layer; its pattern is checked later. Else invalid_value. */
 export const code = (description: string) => text(description).meta({ pattern: codePattern.source });
 
