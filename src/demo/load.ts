@@ -6,10 +6,11 @@ import { createLayer } from "../catalog/layers.js";
 import { createMap, setPublication } from "../catalog/maps.js";
 import { createProject } from "../catalog/projects.js";
 import type { BaseMap, LocalizedName, Role } from "../catalog/state.js";
+import { type SearchSetting, saveSettings } from "../search/settings.js";
 import { cities } from "./cities.js";
 import { importRows, type LoadDependencies, row } from "./features.js";
 import { exclusively } from "./lock.js";
-import { countries } from "./world.js";
+import { countries, regionName } from "./world.js";
 
 /** The demo project of an empty installation: a map of the world, an unpublished draft, and three users. */
 
@@ -87,8 +88,33 @@ async function loadWorld(deps: LoadDependencies, project: number, progress: Prog
   await importRows(
     deps,
     { layerId: cityLayer, language: "en" },
-    cities().map(({ geometry, ...city }) => row({ ...city, feature: kindOf(city.feature) }, geometry)),
+    cities().map(({ geometry, ...city }) =>
+      row(
+        { ...city, country: regionName("en", city.country) ?? city.country, feature: kindOf(city.feature) },
+        geometry,
+      ),
+    ),
   );
+  await setSearch(deps, map, [countryLayer, cityLayer]);
+}
+
+/** Kinds and countries of towns are no names of theirs. */
+async function setSearch({ db }: LoadDependencies, map: number, layers: readonly number[]): Promise<void> {
+  const columns = await db.query<{ id: number; layer: number; code: string }>(
+    "select id, layer_id as layer, code from layer_column where layer_id = any($1)",
+    [layers],
+  );
+  const settings = layers.map((layerId): SearchSetting => {
+    const column = (wanted: string) =>
+      columns.find(({ layer, code }) => layer === layerId && code === wanted)?.id ?? null;
+    const name = column("name")!;
+    return {
+      ...{ layerId, searchColumnId: name, nameColumnId: name, priority: null },
+      weightColumnId: column("population"),
+      detailColumnId: column("country"),
+    };
+  });
+  await saveSettings(db, map, settings);
 }
 
 /** What a town is, in words. */

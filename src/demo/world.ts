@@ -44,7 +44,7 @@ export function countries(resolution: Resolution): Country[] {
       return {
         names: {
           en: properties.name,
-          ru: iso === undefined ? properties.name : nameIn("ru", iso, properties.name),
+          ru: (iso && regionName("ru", iso)) || properties.name,
         },
         iso,
         squareKilometres: Math.round(area(shape)),
@@ -106,9 +106,16 @@ function alpha2(numeric: string): string | undefined {
   return region !== undefined && /^[A-Z]{2}$/.test(region) ? region : undefined;
 }
 
-function nameIn(language: string, iso: string, fallback: string): string {
-  const name = new Intl.DisplayNames(language, { type: "region" }).of(iso);
-  return name === undefined || name === iso ? fallback : name;
+const regionNames = new Map<string, Intl.DisplayNames>();
+
+/** The name of a country. @param iso ISO 3166-1 alpha-2; undefined = it has none in that language */
+export function regionName(language: string, iso: string): string | undefined {
+  let names = regionNames.get(language);
+  if (!names) {
+    names = new Intl.DisplayNames(language, { type: "region", fallback: "none" });
+    regionNames.set(language, names);
+  }
+  return names.of(iso);
 }
 
 const earthRadiusKm = 6371.0088;

@@ -20,7 +20,13 @@ export interface SearchEntry {
   readonly name: Column;
   /** Objects that match as well as others are ordered by its numbers, the greatest first. */
   readonly weight?: Column | undefined;
+  /** Its value tells objects of one name apart. */
+  readonly detail?: Column | undefined;
 }
+
+/** Columns that evidently hold numbers by which objects matter, and what tells objects of one name apart. */
+const weightCode = /^(pop|population|inhabitants|residents)$/i;
+const detailCode = /^(country|country_name|state|province|region|municipality)$/i;
 
 /** The published layers that the caller may read, without duplicates, in tree order. */
 export function publishedLayers(map: MapState, caller: Caller): LayerNode[] {
@@ -39,7 +45,7 @@ export function publishedLayers(map: MapState, caller: Caller): LayerNode[] {
 
 /**
  * The entries of the settings that the caller may read, sorted by descending priority. Without settings: every string
- * and text column of the published layers, with the first of each layer as name column.
+ * and text column of the published layers, with the first of each layer as name column, and a weight and a detail where columns evidently hold them.
  */
 export function searchEntries(
   map: MapState,
@@ -55,16 +61,25 @@ export function searchEntries(
       if (!layer || !isLayer(layer) || !hasObjects(layer) || !mayRead(map, caller, layer)) return [];
       const search = layer.columns.find((column) => column.id === setting.searchColumnId);
       const name = layer.columns.find((column) => column.id === setting.nameColumnId);
+      if (!search || !name || !isSearchable(search) || !isNaming(name)) return [];
       const weight = layer.columns.find((column) => column.id === setting.weightColumnId);
-      return search && name && isSearchable(search) && isNaming(name)
-        ? [{ layer, search, name, weight: weight && isWeighing(weight) ? weight : undefined }]
-        : [];
+      const detail = layer.columns.find((column) => column.id === setting.detailColumnId);
+      return [
+        {
+          ...{ layer, search, name },
+          weight: weight && isWeighing(weight) ? weight : undefined,
+          detail: detail && isNaming(detail) ? detail : undefined,
+        },
+      ];
     });
 }
 
 function textEntries(layer: LayerNode): SearchEntry[] {
   const columns = layer.columns.filter(isText);
-  return columns.map((search) => ({ layer, search, name: columns[0]! }));
+  const [name] = columns;
+  const weight = layer.columns.find((column) => weightCode.test(column.code) && isWeighing(column));
+  const detail = columns.find((column) => detailCode.test(column.code) && column !== name);
+  return columns.map((search) => ({ layer, search, name: name!, weight, detail }));
 }
 
 /** Whether a column's values can be searched. */

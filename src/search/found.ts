@@ -28,6 +28,7 @@ export interface ObjectHit {
   readonly id: number;
   readonly name: string | null;
   readonly value: string | null;
+  readonly detail: string | null;
 }
 
 /** Collects hits. An object found by several columns counts once, with its best match. */

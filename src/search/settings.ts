@@ -13,12 +13,15 @@ export interface SearchSetting {
   readonly priority: number | null;
   /** The column of numbers by which objects that match as well as others are ordered, the greatest first. */
   readonly weightColumnId?: number | null;
+  /** The column whose value tells objects of one name apart. */
+  readonly detailColumnId?: number | null;
 }
 
 /** SQL for the settings of a map as JSON, in order; `placeholder` is the parameter with the map id. */
 export const settingsSql = (placeholder: string): string =>
   `(select coalesce(json_agg(json_build_object('layerId', layer_id, 'searchColumnId', search_column_id,
-     'nameColumnId', name_column_id, 'priority', priority, 'weightColumnId', weight_column_id) order by place), '[]')
+     'nameColumnId', name_column_id, 'priority', priority, 'weightColumnId', weight_column_id,
+     'detailColumnId', detail_column_id) order by place), '[]')
    from search_setting where map_id = ${placeholder})`;
 
 /** The settings of a map, in order; empty = default settings. */
@@ -44,9 +47,9 @@ export async function saveSettings(
       await tx.execute("delete from search_setting where map_id = $1", [mapId]);
       await tx.execute(
         `insert into search_setting (map_id, place, layer_id, search_column_id, name_column_id, priority,
-           weight_column_id)
+           weight_column_id, detail_column_id)
          select $1, place, (s->>'layerId')::bigint, (s->>'searchColumnId')::int, (s->>'nameColumnId')::int,
-           (s->>'priority')::float8, (s->>'weightColumnId')::int
+           (s->>'priority')::float8, (s->>'weightColumnId')::int, (s->>'detailColumnId')::int
          from jsonb_array_elements($2::jsonb) with ordinality list (s, place)`,
         [mapId, JSON.stringify(settings)],
       );

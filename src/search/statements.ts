@@ -25,6 +25,8 @@ export interface FoundRow {
   /** The searched value and the object's name in the request's language. */
   readonly value: string | null;
   readonly name: string | null;
+  /** What tells it apart from others of its name; null also where the entry has no such column. */
+  readonly detail: string | null;
 }
 
 /**
@@ -80,24 +82,28 @@ export interface TextQuery {
 /** The statement that finds the best `limit` objects of an entry among the candidates. */
 export function searchStatement(entry: SearchEntry, query: TextQuery, strategy: SearchStrategy): Statement {
   const values = new Values();
-  const { search, name } = entry;
+  const { search, name, weight: weighing, detail } = entry;
   const { phrase, languages, limit } = query;
   const names = [
-    ...new Set(["svc_id", ...[search, name, entry.weight ?? []].flat().map((column) => column.physical)]),
+    ...new Set([
+      "svc_id",
+      ...[search, name, weighing ?? [], detail ?? []].flat().map(({ physical }) => physical),
+    ]),
   ].join(",");
   const value = textOf(search, languages, values);
-  const weight = entry.weight ? `nullif(${entry.weight.physical}::float8,'NaN')` : "null::float8";
+  const weight = weighing ? `nullif(${weighing.physical}::float8,'NaN')` : "null::float8";
   const rows = `select ${names} from ${layerTable(entry.layer.id)}${candidatesOf(entry, query, strategy, values)}`;
   const candidates =
     // Values are folded after that.
-    entry.weight && "rows" in strategy && isWeighed(strategy)
-      ? `select * from (${rows}) more order by ${entry.weight.physical} desc nulls last limit ${values.bind(strategy.rows)}::bigint`
+    weighing && "rows" in strategy && isWeighed(strategy)
+      ? `select * from (${rows}) more order by ${weighing.physical} desc nulls last limit ${values.bind(strategy.rows)}::bigint`
       : rows;
   const key = isLocalised(search) ? `left(mapwright.search_fold(${value}),200)` : `left(folded,200)`;
   return {
     // OFFSET: a value is folded once.
     text:
-      `select svc_id as id,priority,rank,weight,count(*) over () as total,key,${value} as value,${textOf(name, languages, values)} as name ` +
+      `select svc_id as id,priority,rank,weight,count(*) over () as total,key,${value} as value,${textOf(name, languages, values)} as name,` +
+      `${detail ? `left(${textOf(detail, languages, values)},${detailLength})` : "null"} as detail ` +
       `from (select c.*,${key} as key,${priorityAndRank(search, phrase, strategy, values)} ` +
       `from (select c.*,${foldOf(search)} as folded,${weight} as weight from (${candidates}) c offset 0) c) found ` +
       "where priority is not null order by priority desc,rank desc,weight desc nulls last," +
@@ -105,6 +111,9 @@ export function searchStatement(entry: SearchEntry, query: TextQuery, strategy: 
     values: values.list,
   };
 }
+
+/** Characters. */
+const detailLength = 200;
 
 /** SQL of the priority, null = no match, and the rank of the column `folded`. */
 function priorityAndRank(search: Column, phrase: Phrase, strategy: SearchStrategy, values: Values): string {

@@ -159,6 +159,32 @@ t.test("hostile phrases are literal", async (t) => {
   t.equal((await find("phrase=lake")).status, 200);
 });
 
+t.test("objects of one name are told apart, and the greatest comes first", async (t) => {
+  await makeLayer("places", "Places", [
+    { code: "title", type: "string" },
+    { code: "country", type: "string" },
+    { code: "population", type: "number" },
+    { code: "river", type: "string" },
+  ]);
+  for (const [country, population, river] of [
+    ["United States", 24_000, "Sulphur"],
+    ["France", 2_100_000, "Seine"],
+    [null, 900, null],
+  ])
+    await add("places", { title: "Paris", country, population, river });
+  const details = async () =>
+    (await find("phrase=paris&limit=5")).json.map(({ detail }: { detail?: string }) => detail ?? null);
+  t.same(await details(), ["France", "United States", null], "evident columns count without settings");
+  const [entry, detail_column] = [{ layer: "places", search_column: "title", name_column: "title" }, "river"];
+  const chosen = [{ ...entry, weight_column: "population", detail_column }];
+  t.same((await settings(chosen)).json, chosen);
+  t.same(await details(), ["Seine", "Sulphur", null]);
+  await settings([entry]);
+  t.same(await details(), [null, null, null]);
+  await settings([]);
+  await api("DELETE", "m/layers/places/", { token: editor });
+});
+
 t.test("settings are an administrator's, and are checked", async (t) => {
   const good = [{ layer: "lakes", search_column: "depth", name_column: "name", priority: 2 }];
   t.equal((await api("PUT", "m/search/settings/", { body: good })).status, 401);
@@ -179,6 +205,7 @@ t.test("settings are an administrator's, and are checked", async (t) => {
     [[{ layer: "lakes", search_column: "name", weight_column: "name" }], 500, "unknown_column"],
     [[{ layer: "lakes", search_column: "name", weight_column: "none" }], 500, "unknown_column"],
     [[{ layer: "lakes", search_column: "name", weight_column: 5 }], 500, "invalid_value"],
+    [[{ layer: "lakes", search_column: "name", detail_column: "geom" }], 500, "unknown_column"],
     [[{ layer: "lakes", search_column: "name", name_column: "name", priority: "x" }], 400, undefined],
     [[{ layer: 5, search_column: "name", name_column: "name" }], 500, "invalid_value"],
     [Array(1001).fill(good[0]), 500, "invalid_value"],

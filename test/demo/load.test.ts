@@ -7,6 +7,7 @@ import { projectId } from "../../src/catalog/projects.js";
 import { configSchema } from "../../src/config.js";
 import { loadDemo } from "../../src/demo/load.js";
 import { createTransferHost } from "../../src/hosts/transfer.js";
+import { loadSettings } from "../../src/search/settings.js";
 import { openDatabase } from "../../src/storage/postgres.js";
 import { freshDatabase } from "../support/database.js";
 import { quietLog } from "../support/log.js";
@@ -53,6 +54,11 @@ t.test("a demo whose loading was interrupted is seen by nobody and loaded anew",
     { place: "demo/draft/islands", kind: "Polygon" },
     { place: "demo/world/cities", kind: "Point" },
     { place: "demo/world/countries", kind: "Polygon" },
+  ]);
+  const map = await db.query<{ id: number }>("select id from map where code = 'world'");
+  t.match(await loadSettings(db, map[0]!.id), [
+    { weightColumnId: null, detailColumnId: null },
+    { weightColumnId: Number, detailColumnId: Number },
   ]);
   const [draft] = await db.query("select has_publication from map where code = 'draft'");
   t.match(draft, { has_publication: false });

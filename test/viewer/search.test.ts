@@ -1,6 +1,7 @@
 import t from "tap";
 import { matchedParts, matches } from "../../src/viewer/browser/matched-text.js";
 import { parseCoordinates } from "../../src/viewer/browser/typed-coordinates.js";
+import { makeMap, makeStyledLayer } from "../support/maps.js";
 import { startServer } from "../support/server.js";
 import { makeTown, openPage, soon, startBrowser, until } from "./support.js";
 
@@ -34,6 +35,26 @@ t.test("objects, layers and coordinates are found in one field, with what matche
   await page.fill(field, "12.5, -3");
   await page.waitForSelector(`${options}:has-text('12.50000, -3.00000')`);
   t.same(problems, []);
+  await page.context().close();
+});
+
+t.test("objects of one name are told apart by their country", async (t) => {
+  await makeMap(server, "world");
+  await makeStyledLayer(server, "world", "cities", "#c { marker-width: 4; }");
+  const token = await server.token("editor");
+  for (const code of ["name", "country"])
+    await server.api("POST", "world/layers/cities/structure/", { token, body: { code, type: "string" } });
+  for (const country of ["France", "United States"]) {
+    const body = { fields: { name: "Paris", country }, geom: { type: "Point", coordinates: [2, 48] } };
+    t.equal((await server.api("POST", "world/layers/cities/objects/", { token, body })).status, 200);
+  }
+  const { page } = await openPage(browser, `${server.url}/#project=p&map=world&z=4&lat=48&lon=2`);
+  await page.fill(field, "paris");
+  await page.waitForSelector(`${options}:has-text('France')`);
+  await soon(t).same(
+    () => page.$$eval(".search-detail", (all) => all.map((one) => one.textContent)),
+    ["France · cities", "United States · cities"],
+  );
   await page.context().close();
 });
 

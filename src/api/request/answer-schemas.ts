@@ -309,6 +309,10 @@ const schemas = {
     layer_name: z.string(),
     layer_icon: z.string(),
     value: z.string(),
+    detail: z
+      .string()
+      .describe("What tells it apart from others of its name, such as the country")
+      .optional(),
   }),
   SearchSetting: z.object({
     layer: z.string(),
@@ -316,6 +320,7 @@ const schemas = {
     name_column: z.string(),
     priority: z.number().optional(),
     weight_column: z.string().optional(),
+    detail_column: z.string().optional(),
   }),
   Error: z.object({
     error: z.enum(["error", "warning", "notice"]),

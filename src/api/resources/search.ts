@@ -95,6 +95,7 @@ function item(map: MapState, hit: Hit, view: View): Answered<"LayerItem"> | Answ
     layer_name: localName(layer, view.language, map.project.languages[0]) || layer.code,
     layer_icon: iconPath(map, layer, view),
     value: hit.value ?? "",
+    ...(hit.detail === null ? {} : { detail: hit.detail }),
   };
 }
 
@@ -121,6 +122,9 @@ const settingFields = {
     "Code of a number column, such as the population: of objects that match as well as others, those with the greatest numbers " +
       "come first.",
   ).optional(),
+  detail_column: text(
+    "Code of a column, such as the country: its value is told with what is found, so that objects of one name can be told apart.",
+  ).optional(),
 };
 type Setting = Values<typeof settingFields>;
 
@@ -138,11 +142,11 @@ async function saveAll(
 
 /** `SearchSetting` response objects, in search order. */
 function settingItems(map: MapState, list: readonly SearchSetting[]): Answered<"SearchSetting">[] {
-  return list.flatMap(({ layerId, searchColumnId, nameColumnId, priority, weightColumnId }) => {
+  return list.flatMap(({ layerId, priority, ...ids }) => {
     const layer = map.nodes.get(layerId) as LayerNode | undefined;
-    const search = layer?.columns.find((column) => column.id === searchColumnId);
-    const name = layer?.columns.find((column) => column.id === nameColumnId);
-    const weight = layer?.columns.find((column) => column.id === weightColumnId);
+    const column = (id: number | null | undefined) => layer?.columns.find((one) => one.id === id);
+    const [search, name] = [column(ids.searchColumnId), column(ids.nameColumnId)];
+    const [weight, detail] = [column(ids.weightColumnId), column(ids.detailColumnId)];
     if (!layer || !search || !name) return [];
     return [
       {
@@ -151,6 +155,7 @@ function settingItems(map: MapState, list: readonly SearchSetting[]): Answered<"
         name_column: name.code,
         ...(priority === null ? {} : { priority }),
         ...(weight ? { weight_column: weight.code } : {}),
+        ...(detail ? { detail_column: detail.code } : {}),
       },
     ];
   });
@@ -167,6 +172,8 @@ function toStored(map: MapState, setting: Setting): SearchSetting {
     priority: setting.priority ?? null,
     weightColumnId:
       setting.weight_column === undefined ? null : columnId(layer, setting.weight_column, isWeighing),
+    detailColumnId:
+      setting.detail_column === undefined ? null : columnId(layer, setting.detail_column, isNaming),
   };
 }
 
@@ -178,7 +185,7 @@ function columnId(
   const column = layer.columns.find((candidate) => candidate.code === code);
   if (column && suits(column)) return column.id;
   const reason = column
-    ? "A column of this type cannot be searched, name objects or weigh them."
+    ? "A column of this type cannot be searched, name objects, weigh them or tell them apart."
     : "The layer has no such column.";
   throw failed(
     "unknown_column",

@@ -95,6 +95,7 @@ export interface FoundName {
   readonly svc_id: number;
   readonly name: string;
   readonly value: string;
+  readonly detail?: string;
   readonly layer: string;
   readonly layer_name: string;
 }

@@ -205,7 +205,7 @@ export class SearchBox {
       case "layer":
         return [result.layer.title, ""];
       case "object":
-        return [result.title, [result.value, result.layerTitle].filter(Boolean).join(" · ")];
+        return [result.title, [result.value, result.detail, result.layerTitle].filter(Boolean).join(" · ")];
     }
   }
 

@@ -13,6 +13,8 @@ export type SearchResult =
       readonly title: string;
       /** The value that was found, if it is not the title. */
       readonly value: string | undefined;
+      /** What tells it apart from others of its name. */
+      readonly detail: string | undefined;
       readonly layerTitle: string;
       readonly layer: string;
       readonly id: number;
@@ -46,10 +48,11 @@ export async function objectResults(
   return found
     .filter((item): item is FoundName => item.type === "object")
     .slice(0, mostObjects)
-    .map(({ name, value, layer, layer_name, svc_id }) => ({
+    .map(({ name, value, detail, layer, layer_name, svc_id }) => ({
       kind: "object",
       title: name || value,
       value: value === name ? undefined : value,
+      detail: detail === value ? undefined : detail,
       layerTitle: layer_name,
       layer,
       id: svc_id,
