@@ -82,6 +82,8 @@ export class SearchRun {
   private readonly scanned: SearchedColumn[] = [];
   /** Whether a layer or column was dropped or changed during the search. */
   isStale = false;
+  /** Whether time, or columns without indexes, left values that nobody looked at. */
+  isCut = false;
 
   /** @param startMs no statement is started after this time; the results so far count */
   constructor(
@@ -137,6 +139,7 @@ export class SearchRun {
   /** Scans a column without indexes, up to the limits. */
   private async scan(column: SearchedColumn): Promise<void> {
     const values = this.valuesToScan(column);
+    this.isCut ||= rowsOf(values, column) < column.rows;
     if (values === 0) return;
     this.scanned.push(column);
     await this.find(column, { by: "scan", rows: rowsOf(values, column) });
@@ -256,6 +259,7 @@ export class SearchRun {
   ): Promise<readonly FoundRow[] | undefined> {
     if (performance.now() > this.deadline || this.signal.aborted) {
       this.isComplete = false;
+      this.isCut = true;
       return undefined;
     }
     const rows = await this.attempt<FoundRow>(searchStatement(entry, this.query, strategy));
@@ -271,7 +275,8 @@ export class SearchRun {
       // undefined_table, undefined_column, datatype_mismatch
       if (["42P01", "42703", "42804"].includes(code)) this.isStale = true;
       // query_canceled: out of time
-      else if (code !== "57014") throw error;
+      else if (code === "57014") this.isCut = true;
+      else throw error;
       this.isComplete = false;
       await this.tx.execute("rollback to savepoint search");
       return undefined;

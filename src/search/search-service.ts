@@ -3,9 +3,8 @@ import type { Log } from "../log.js";
 import type { Database } from "../storage/postgres.js";
 import { clientOwners } from "../turns/clients.js";
 import { FairSemaphore } from "../turns/fair-semaphore.js";
-import type { Hit } from "./found.js";
 import { keepSearchIndexes, type SearchIndexes } from "./indexes.js";
-import { type SearchRequest, search } from "./search.js";
+import { type SearchRequest, type SearchResult, search } from "./search.js";
 
 /** Search on a node: limits concurrent searches and maintains the indexes. */
 export class SearchService {
@@ -37,16 +36,16 @@ export class SearchService {
    * Searches a map for at most about a second. The right to read the map must have been checked.
    * @throws Failure busy
    */
-  async find(map: MapState, request: SearchRequest): Promise<readonly Hit[]> {
+  async find(map: MapState, request: SearchRequest): Promise<SearchResult> {
     const { client = "", signal } = request;
     // A project first: its clients keep nobody waiting who searches in another.
     const owners = [`p${map.project.id}`, ...clientOwners(client)];
     const release = await this.gate.acquire({ owners, signal });
     try {
       const db = this.db.for({ client, project: map.project.code, purpose: "reads", signal: () => signal });
-      const { hits, indexMissing } = await search(db, map, request);
-      if (indexMissing) this.indexes.kick();
-      return hits;
+      const result = await search(db, map, request);
+      if (result.indexMissing) this.indexes.kick();
+      return result;
     } finally {
       release();
     }

@@ -28,6 +28,8 @@ export interface SearchResult {
   readonly hits: readonly Hit[];
   /** Whether a large column was scanned without an index. */
   readonly indexMissing: boolean;
+  /** Whether there was too little time to look everywhere: there may be more, and better ones. */
+  readonly isCut: boolean;
 }
 
 /** How long a search may take. */
@@ -69,7 +71,7 @@ export async function search(
     const { folds, settings } = first!;
     const phrase = readPhrase(folds.slice(0, texts.length));
     if (request.limit === 0 || phrase.needles.length === 0) {
-      return { hits: [], indexMissing: false };
+      return { hits: [], indexMissing: false, isCut: false };
     }
     const found = new Found();
     for (const [i, layer] of published.entries()) {
@@ -105,6 +107,6 @@ export async function search(
     // A deleted layer is just omitted; for a deleted map, the response is 404.
     if (run.isStale && (await tx.query("select from map where id = $1", [map.id])).length === 0)
       throw notFound(`map "${map.code}"`);
-    return { hits: found.best(request.limit), indexMissing };
+    return { hits: found.best(request.limit), indexMissing, isCut: run.isCut };
   });
 }

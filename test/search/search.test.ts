@@ -1,4 +1,6 @@
 import t from "tap";
+import { publicCaller } from "../../src/catalog/state.js";
+import { search } from "../../src/search/search.js";
 import { saveSettings } from "../../src/search/settings.js";
 import { searchBench } from "./support.js";
 
@@ -256,4 +258,26 @@ t.test("settings tell what is searched, in which order, until enough exact match
   t.same((await found("elm")).length, 3, "settings whose column is gone are gone");
   await saveSettings(bench.db, bench.mapId, []);
   t.same((await found("elm")).length, 3);
+});
+
+t.test("a search that could not look everywhere says so", async (t) => {
+  const { hits, isCut } = await bench.search("elm");
+  t.same([hits.length, isCut], [3, false]);
+  const late = {
+    phrase: "elm",
+    language: "en",
+    limit: 3,
+    caller: publicCaller,
+    signal: new AbortController().signal,
+  };
+  const cut = await search(bench.db, await bench.map(), late, { statementMs: 20_000, startMs: -1 });
+  t.same([cut.hits.length, cut.isCut], [0, true], "for want of time");
+  const many = await bench.layer("many", [{ code: "text", type: "string" }]);
+  const { text } = many.physical as Record<"text", string>;
+  await sql.query(
+    `insert into ${many.table} (${text}) select 'larch ' || g from generate_series(1, 30000) g`,
+  );
+  await sql.query(`analyze ${many.table}`);
+  const part = await bench.search("larch 30000");
+  t.equal(part.isCut, true, "for want of indexes");
 });

@@ -31,15 +31,15 @@ t.test("more searches than places are told that the server is busy", async (t) =
   leaving.abort(new Error("the client left"));
   await t.rejects(left, /the client left/);
   await sql.query("commit");
-  t.equal((await first).length, 1);
-  t.equal((await find()).length, 1, "its place is free again");
+  t.equal((await first).hits.length, 1);
+  t.equal((await find()).hits.length, 1, "its place is free again");
 });
 
 t.test("who waits gets the place that becomes free", async (t) => {
   await sql.query("begin; lock table search_setting in access exclusive mode");
   const both = [find(), find()];
   await sql.query("commit");
-  for (const hits of await Promise.all(both)) t.equal(hits.length, 1);
+  for (const { hits } of await Promise.all(both)) t.equal(hits.length, 1);
 });
 
 t.test("many clients of one project keep nobody waiting who searches in another", async (t) => {

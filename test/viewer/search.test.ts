@@ -134,6 +134,10 @@ t.test("nothing found and a server that does not answer are told in words", asyn
   await page.fill(field, "xyzzyq");
   await page.waitForSelector(".search-status:has-text('Nothing is called “xyzzyq”.')");
   await soon(t).equal(() => page.getAttribute(field, "aria-expanded"), "false");
+  const cut = { "x-search-incomplete": "1" };
+  await page.route(/\/search\//, (route) => route.fulfill({ json: [], headers: cut }));
+  await page.fill(field, "xyzzyqc");
+  await page.waitForSelector(".search-status:has-text('no time to look everywhere')");
   await page.route(/\/search\//, (route) => route.fulfill({ status: 503, body: "" }));
   await page.fill(field, "xyzzyqx");
   await page.waitForSelector(".search-status:has-text('The search failed.')");

@@ -50,7 +50,7 @@ async function find(
   const { phrase, lang, lng, limit } = query();
   const language = lang ?? lng ?? defaultLanguage;
   const { signal } = request;
-  const hits = await services.search.find(map, {
+  const { hits, isCut } = await services.search.find(map, {
     phrase,
     language,
     limit: Math.min(limit, maxLimit),
@@ -59,10 +59,11 @@ async function find(
     signal,
   });
   const searchView = { ...view, language };
-  return answer(
+  const found = answer(
     caller,
     hits.map((hit) => withAlias(item(map, hit, searchView), services.config.idAlias)),
   );
+  return isCut ? { ...found, headers: { ...found.headers, "X-Search-Incomplete": "1" } } : found;
 }
 
 /** Adds the object id under its configured alias. */
@@ -199,6 +200,11 @@ const settingsAnswer = answers("The settings, in search order.", {
   items: ref("SearchSetting"),
 });
 
+const results = answers("The results.", {
+  type: "array",
+  items: { anyOf: [ref("LayerItem"), ref("ObjectItem")] },
+});
+
 export const searchOperations: readonly Operation[] = [
   operation({
     id: "search",
@@ -210,10 +216,14 @@ export const searchOperations: readonly Operation[] = [
     methods: ["GET"],
     path: `${mapPath}/search/`,
     query: findParameters,
-    answer: answers("The results.", {
-      type: "array",
-      items: { anyOf: [ref("LayerItem"), ref("ObjectItem")] },
-    }),
+    answer: {
+      ...results,
+      headers: {
+        ...results.headers,
+        "X-Search-Incomplete":
+          "1 when there was no time to look at all values, as before a large column has its indexes: there may be more.",
+      },
+    },
     handle: find,
   }),
   operation({

@@ -273,13 +273,18 @@ export class MapServer {
   }
 
   /** Layers and objects whose texts have the phrase, the best first. */
-  search(
+  async search(
     { project, map }: MapId,
     phrase: string,
     limit: number,
     signal: AbortSignal,
-  ): Promise<(FoundName | { readonly type: "layer" })[]> {
-    return this.get(project, [map, "search"], { phrase, lang: this.readIn(project), limit }, signal);
+  ): Promise<{
+    readonly found: readonly (FoundName | { readonly type: "layer" })[];
+    readonly isCut: boolean;
+  }> {
+    const query = { phrase, lang: this.readIn(project), limit };
+    const answer = await this.answer(project, [map, "search"], query, { method: "GET", signal });
+    return { found: await answer.json(), isCut: answer.headers.has("x-search-incomplete") };
   }
 
   /** The object with that id; undefined when there is none. */

@@ -137,10 +137,11 @@ export class SearchBox {
     const { server, t } = this.parts;
     let message = "";
     try {
-      const objects = await objectResults(server, mapId, text, running.signal);
+      const { objects, isCut } = await objectResults(server, mapId, text, running.signal);
       if (running.signal.aborted) return;
       if (objects.length > 0) this.put([...own, ...objects]);
-      else if (own.length === 0) message = t("nothingFound", { text });
+      else if (own.length === 0 && !isCut) message = t("nothingFound", { text });
+      if (isCut) message = t("searchCut");
     } catch (error) {
       if (running.signal.aborted) return;
       message = t(error instanceof ServerError && error.status === 0 ? "searchOffline" : "searchFailed");

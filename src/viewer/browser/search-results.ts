@@ -36,20 +36,20 @@ export function ownResults(text: string, tree: LayerTree): SearchResult[] {
   ];
 }
 
-/** The objects that the server finds. @throws ServerError */
+/** The objects that the server finds, and whether there was no time to look at all of them. @throws ServerError */
 export async function objectResults(
   server: MapServer,
   mapId: MapId,
   text: string,
   signal: AbortSignal,
-): Promise<SearchResult[]> {
+): Promise<{ readonly objects: SearchResult[]; readonly isCut: boolean }> {
   // Layers of that name take places of the list.
-  const found = await server.search(mapId, text, mostObjects + mostLayers, signal);
-  return found
+  const { found, isCut } = await server.search(mapId, text, mostObjects + mostLayers, signal);
+  const objects = found
     .filter((item): item is FoundName => item.type === "object")
     .slice(0, mostObjects)
     .map(({ name, value, detail, layer, layer_name, svc_id }) => ({
-      kind: "object",
+      kind: "object" as const,
       title: name || value,
       value: value === name ? undefined : value,
       detail: detail === value ? undefined : detail,
@@ -57,4 +57,5 @@ export async function objectResults(
       layer,
       id: svc_id,
     }));
+  return { objects, isCut };
 }

@@ -1,3 +1,4 @@
+import { pageLink } from "./help-link.js";
 import type { ServerError } from "./map-server.js";
 import type { StageMessage } from "./stage.js";
 import type { Translate } from "./texts.js";
@@ -10,6 +11,7 @@ export const noMapsMessage = (t: Translate, signIn: () => void): StageMessage =>
   title: t("emptyTitle"),
   text: t("emptyHint"),
   actions: [{ label: t("signIn"), isMain: true, press: signIn }],
+  link: pageLink("tutorials/first-map", t("emptyLink")),
 });
 
 /**

@@ -6,6 +6,8 @@ export interface StageMessage {
   readonly title: string;
   readonly text?: string;
   readonly actions?: readonly { readonly label: string; readonly isMain?: boolean; press(): void }[];
+  /** To a page that tells more, beside the map. */
+  readonly link?: HTMLElement;
 }
 
 /** The centre of the page: a loading indicator or a message. */
@@ -37,6 +39,7 @@ export class Stage {
         h("h2", {}, message.title),
         message.text !== undefined && h("p", {}, message.text),
         actions.length > 0 && h("div", { class: "stage-actions" }, ...actions),
+        message.link,
       ),
     );
     this.element.hidden = false;

@@ -1,5 +1,6 @@
 import type { Locale } from "./attributes.js";
 import { button, h, icon } from "./dom.js";
+import { pageLink } from "./help-link.js";
 import { isWholeMap, type LayerTree, type TreeItem } from "./layer-tree.js";
 import { LayerLegend, ToggledLegends } from "./legend.js";
 import type { LegendSource } from "./map-server.js";
@@ -66,7 +67,15 @@ export class TreeView {
     this.legends = [];
     this.seen.disconnect();
     this.element.replaceChildren(
-      tree.roots.length > 0 ? this.list(tree.roots, 0) : h("p", { class: "hint" }, this.t("noLayers")),
+      tree.roots.length > 0
+        ? this.list(tree.roots, 0)
+        : h(
+            "p",
+            { class: "hint" },
+            this.t("noLayers"),
+            " ",
+            pageLink("how-to/import-files", this.t("addLayers")),
+          ),
     );
     this.refresh();
   }
