@@ -32,7 +32,7 @@ export async function exportSource(
   const where = conditions.length > 0 ? ` where ${conditions.join(" and ")}` : "";
   return {
     statement: {
-      text: `select svc_id,${request.srid === 3857 ? mercator : "geom"} as g${list} from ${layerTable(layer.id)}${where}`,
+      text: `select svc_id,mapwright.without_empty_parts(${request.srid === 3857 ? mercator : "geom"}) as g${list} from ${layerTable(layer.id)}${where}`,
       values: values.list,
     },
     columns: columns.map((column) => ({ name: column.name, type: exportedType(column) })),

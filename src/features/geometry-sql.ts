@@ -66,7 +66,8 @@ const hasMercatorHeights = `st_zmflag(geom)=2 and ${withinMercator}`;
 
 /** SQL of a geometry column as GeoJSON; not for expressions, since the name occurs several times. */
 const asJson = (name: string, digits: number): string =>
-  `case when st_geometrytype(${name})='ST_GeometryCollection' then mapwright.collection_json(${name},${digits}) ` +
+  `case st_geometrytype(${name}) when 'ST_GeometryCollection' then mapwright.collection_json(${name},${digits}) ` +
+  `when 'ST_MultiPoint' then st_asgeojson(mapwright.without_empty_parts(${name}),${digits},0) ` +
   `else coalesce(st_asgeojson(${name},${digits},0),'null') end`;
 
 /** As `asJson`, for an expression, which is evaluated once. */
@@ -76,13 +77,16 @@ const computedAsJson = (geometry: string, digits: number): string =>
 /** SQL of a point on a geometry: the midpoint of the longest line, a point on the surface of a polygon, one point of a multipoint. */
 function pointOn(geometry: string): string {
   const midpoint =
-    `(select st_lineinterpolatepoint(d.geom,0.5) from st_dump(${geometry}) d ` +
+    "(select st_lineinterpolatepoint(d.geom,0.5) from st_dump(w) d " +
     "where st_dimension(d.geom)=1 order by st_length(d.geom) desc limit 1)";
   // ST_PointOnSurface is empty for a polygon without area: its first vertex instead.
   const surface =
-    `(select case when st_isempty(p) then st_geometryn(st_points(${geometry}),1) else p end ` +
-    `from (select st_pointonsurface(${geometry}) as p offset 0) s)`;
-  return `case when st_dimension(${geometry})=1 then ${midpoint} else ${surface} end`;
+    "(select case when st_isempty(p) then st_geometryn(st_points(w),1) else p end " +
+    "from (select st_pointonsurface(w) as p offset 0) s)";
+  return (
+    `(select case when st_dimension(w)=1 then ${midpoint} else ${surface} end ` +
+    `from (select mapwright.without_empty_parts(${geometry}) as w offset 0) whole)`
+  );
 }
 
 /**

@@ -82,7 +82,8 @@ function source(layer: LayerNode, place: VisualDrawing["place"], zoom: number): 
         };
   }
   const pointOn = (geometry: string) =>
-    `case when st_geometrytype(${geometry}) = 'ST_Point' then ${geometry} else st_pointonsurface(${geometry}) end`;
+    `case st_geometrytype(${geometry}) when 'ST_Point' then ${geometry} when 'ST_Polygon' then st_pointonsurface(${geometry}) ` +
+    `else st_pointonsurface(mapwright.without_empty_parts(${geometry})) end`;
   if (band === undefined)
     return { geometry: pointOn("o$.geom_3857"), from: `${table} o$`, box: "o$.geom_3857" };
   // Objects that are too small for the band have their symbol all the same, in the middle of their box.

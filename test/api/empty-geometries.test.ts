@@ -1,5 +1,6 @@
 import sharp from "sharp";
 import t from "tap";
+import { exportFormats } from "../../src/export/export-formats.js";
 import { startServer } from "../support/server.js";
 import { decodeTile } from "../support/vector-tiles.js";
 
@@ -197,3 +198,73 @@ t.test("a large layer is thinned with empty geometries in it, and grows by them"
     t.ok(count > 0);
   }
 });
+
+const point = { type: "Point", coordinates: [10, 20] };
+const line = {
+  type: "LineString",
+  coordinates: [
+    [0, 0],
+    [20, 20],
+  ],
+};
+const nothing = (type: string) => ({ type, coordinates: [] });
+const collection = (...geometries: unknown[]) => ({ type: "GeometryCollection", geometries });
+/** Geometries of which a part is empty. */
+const parted = [
+  { type: "MultiPoint", coordinates: [[], point.coordinates] },
+  { type: "MultiPoint", coordinates: [point.coordinates, [], []] },
+  { type: "MultiLineString", coordinates: [line.coordinates, []] },
+  { type: "MultiPolygon", coordinates: [[], square.coordinates] },
+  ...[point, line, square].flatMap((whole) =>
+    ["Point", "LineString", "Polygon", "MultiPoint"].flatMap((type) => [
+      collection(nothing(type), whole),
+      collection(whole, collection(collection(), nothing(type))),
+    ]),
+  ),
+];
+
+t.test("parts of geometries that are empty harm nothing, in whatever is made of them", async (t) => {
+  await api("POST", "", { code: "parts" });
+  await api("POST", "parts/layers/", { code: "l" });
+  await api("POST", "parts/layers/l/structure/", { code: "n", type: "number" });
+  const ops = parted.map((geom, n) => ({ op: "create", fields: { n }, geom }));
+  await ok(api("POST", "parts/layers/l/objects/bulk/", ops as never));
+  const objects = "parts/layers/l/objects/";
+  for (const query of ["", "&geomSR=3857", "&geomZoom=3", "&format=geojson"])
+    t.equal((await listOf(`${objects}?returnGeom=1${query}`)).length, parted.length, `as JSON ${query}`);
+  for (const query of ["", "&geomSR=3857"]) {
+    const found = await listOf(`${objects}?returnGeom=1&returnCentroid=1&sort=svc_id${query}`);
+    for (const [at, { geom }] of found.entries())
+      t.match(geom, { type: "Point", coordinates: [Number, Number] }, JSON.stringify(parted[at]));
+  }
+  for (const type of [1, 2, 3, 4, 5, 6, 7]) {
+    const classesSettings = { columns: [{ code: "n", color: "#ff0000" }] };
+    const visualSettings = { type, columnCode: "n", ...(type > 3 && type < 7 && { classesSettings }) };
+    await ok(api("PUT", "parts/layers/l/visualization/", { visualSettings }));
+    for (const place of ["0/0/0.png", "2/2/1.png", "0/0/0.mvt"]) {
+      const answer = await fetch(`${server.url}/tms/p/parts/${place}?base=0`);
+      await answer.arrayBuffer();
+      t.equal(answer.status, 200);
+      t.equal(answer.headers.get("x-tile-incomplete"), null, `${type} ${place}`);
+    }
+  }
+  await ok(api("POST", "parts/layers/l/makevalid/"));
+  for (const format of exportFormats) {
+    const answer = await fetch(`${server.url}/api/2.8/p/parts/layers/l/export/?format=${format}`);
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    if (!t.equal(answer.status, 200, format)) continue;
+    await newLayer(`from-${format}`);
+    const [, name = ""] = /filename="([^"]+)"/.exec(answer.headers.get("content-disposition") ?? "") ?? [];
+    const taken = await fetch(`${server.url}/api/2.8/p/m/layers/from-${format}/import/`, {
+      method: "POST",
+      headers: { "x-token": token, "x-filename": name },
+      body: bytes,
+    });
+    t.equal(taken.status, 200, `${format}: ${await taken.text()}`);
+  }
+});
+
+async function listOf(path: string): Promise<any[]> {
+  const { features, ...list } = JSON.parse(String(await read(`/api/2.8/p/${path}`)));
+  return features ?? Object.values(list);
+}

@@ -8,7 +8,7 @@ begin
   for i in 1 .. st_numgeometries(g) loop
     members := members || case st_geometrytype(st_geometryn(g, i))
       when 'ST_GeometryCollection' then collection_json(st_geometryn(g, i), digits)
-      else st_asgeojson(st_geometryn(g, i), digits, 0) end;
+      else st_asgeojson(without_empty_parts(st_geometryn(g, i)), digits, 0) end;
   end loop;
   return '{"type":"GeometryCollection","geometries":[' || coalesce(array_to_string(members, ','), '') || ']}';
 end $$;

@@ -1,0 +1,2 @@
+-- functions: 66b4b786112a2406bd81adba68fc60ca
+-- Of geometries with empty parts points are taken, JSON and files are made without those parts.
