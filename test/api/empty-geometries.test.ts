@@ -249,7 +249,7 @@ t.test("parts of geometries that are empty harm nothing, in whatever is made of 
     }
   }
   await ok(api("POST", "parts/layers/l/makevalid/"));
-  for (const format of exportFormats) {
+  for (const format of exportFormats.filter((name) => name !== "geotif")) {
     const answer = await fetch(`${server.url}/api/2.8/p/parts/layers/l/export/?format=${format}`);
     const bytes = Buffer.from(await answer.arrayBuffer());
     if (!t.equal(answer.status, 200, format)) continue;

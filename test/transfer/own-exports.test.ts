@@ -63,7 +63,10 @@ const kinds: Readonly<Record<string, readonly unknown[]>> = {
     { type: "MultiPoint", coordinates: [[5, 6]] },
   ],
   line: [{ type: "LineString", coordinates: square(1) }],
-  multiline: [{ type: "MultiLineString", coordinates: [square(1), square(5)] }],
+  multiline: [
+    { type: "MultiLineString", coordinates: [square(1), square(5)] },
+    { type: "MultiLineString", coordinates: [square(1)] },
+  ],
   polygon: [{ type: "Polygon", coordinates: [square(1)] }],
   multipolygon: [{ type: "MultiPolygon", coordinates: [[square(1)], [square(5)]] }],
   nothing: [null],

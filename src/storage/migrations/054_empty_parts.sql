@@ -1,2 +1,2 @@
--- functions: 66b4b786112a2406bd81adba68fc60ca
+-- functions: 6b900536454e376fac0d092e4e0cdc53
 -- Of geometries with empty parts points are taken, JSON and files are made without those parts.

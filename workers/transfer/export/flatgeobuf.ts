@@ -176,8 +176,10 @@ function writeGeometry(geometry: Geometry, reference: number): void {
     return;
   }
   const runs = readRuns(reader, type, dimensions);
+  // GDAL reads no MultiLineString without them, of one line either, and nothing beyond it.
   const hasEnds =
-    (type === geometryTypes.Polygon || type === geometryTypes.MultiLineString) && runs.length > 1;
+    (type === geometryTypes.Polygon && runs.length > 1) ||
+    (type === geometryTypes.MultiLineString && runs.length > 0);
   // Ends, xy, z, m, t, tm, type.
   const table = out.table(reference, [hasEnds ? 4 : 0, 4, hasZ ? 4 : 0, 0, 0, 0, 1]);
   // GDAL cannot read a part that is an empty MultiLineString.
