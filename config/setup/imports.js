@@ -15,12 +15,14 @@ import ts from "typescript";
 const order = [
   [
     "src/geo",
+    "src/all-or-none",
     "src/clock",
     "src/either-signal",
     "src/loop-delay",
     "src/near-name",
     "src/object-numbers",
     "src/once",
+    "src/remove-quietly",
     "src/version",
   ],
   ["src/errors", "src/config", "src/log", "src/metrics"],
@@ -81,6 +83,7 @@ const apart = [
     place: "workers",
     may: [
       "workers",
+      "src/all-or-none",
       "src/hosts/messages",
       "src/hosts/import-messages",
       "src/hosts/export-messages",

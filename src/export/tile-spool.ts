@@ -1,6 +1,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { LRUCache } from "lru-cache";
+import { allOrNone } from "../all-or-none.js";
 import { busy, failed } from "../errors.js";
 import type { TileCoord } from "../geo/tile.js";
 import { encodeRecords, type TileRecord } from "../hosts/tile-index.js";
@@ -53,9 +54,11 @@ export class TileSpool {
 
   /** Creates the files in an empty folder. */
   static async create(folder: string, limits: SpoolLimits): Promise<TileSpool> {
-    const contents = await open(contentsOf(folder), "wx", 0o600);
-    const index = await open(indexOf(folder), "wx", 0o600);
-    return new TileSpool(folder, limits, contents, index);
+    const [contents, index] = await allOrNone(
+      [contentsOf(folder), indexOf(folder)].map((path) => open(path, "wx", 0o600)),
+      (file) => file.close(),
+    );
+    return new TileSpool(folder, limits, contents!, index!);
   }
 
   /** Adds tiles; those where nothing is drawn are left out. @throws Failure invalid_value (too large), busy (disk full) */

@@ -1,4 +1,5 @@
 import { type FileHandle, open } from "node:fs/promises";
+import { allOrNone } from "../../../src/all-or-none.js";
 
 /** A new file that is written from front to back, while its writer prepares what follows. */
 export class AppendedFile {
@@ -10,6 +11,11 @@ export class AppendedFile {
 
   static async create(path: string): Promise<AppendedFile> {
     return new AppendedFile(await open(path, "wx", 0o600));
+  }
+
+  /** Several that belong together. */
+  static createAll(paths: readonly string[]): Promise<AppendedFile[]> {
+    return allOrNone(paths.map(AppendedFile.create), (file) => file.abandon());
   }
 
   /** Resolves when the bytes before these are written: no more than two pieces are in memory. The file owns the bytes. */

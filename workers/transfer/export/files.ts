@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { allOrNone } from "../../../src/all-or-none.js";
 import type { ExportFileRequest } from "../../../src/hosts/export-messages.js";
 import {
   type Field,
@@ -164,7 +165,7 @@ async function shapefiles(
 ): Promise<FilePlan> {
   const found = shapeKinds.filter(({ types }) => geometries.some(({ type }) => isOneOf(types, type)));
   const kinds = found.length > 0 ? found : shapeKinds.slice(0, 1);
-  const files = await Promise.all(
+  const files = await allOrNone(
     kinds.map(async ({ ending: own, kind, types }) => {
       const hasZ = geometries.some((one) => one.hasZ && isOneOf(types, one.type));
       const ending = kinds.length > 1 ? own : "";
@@ -172,6 +173,7 @@ async function shapefiles(
       const output = await shapefileOutput(filePath(request, ending), header);
       return { output, parts: partsOf(request, ending, shapefileParts), types, hasZ };
     }),
+    ({ output }) => output.abandon(),
   );
   const [first, ...others] = files;
   if (!first) throw new Error("There is no kind of geometry.");

@@ -9,11 +9,10 @@ export const mifParts = [".mif", ".mid"] as const;
 export async function mifOutput(stem: string, header: MifHeader): Promise<Output> {
   const encoder = new MifEncoder(header);
   const { geometries, values } = encoder;
-  const mif = await AppendedFile.create(`${stem}.mif`);
-  const mid = await AppendedFile.create(`${stem}.mid`);
+  const [mif, mid] = await AppendedFile.createAll(mifParts.map((extension) => stem + extension));
   const flush = async () => {
-    await mif.append(geometries.take());
-    await mid.append(values.take());
+    await mif!.append(geometries.take());
+    await mid!.append(values.take());
   };
   return {
     add: (wkb, row) => encoder.add(wkb, row),
@@ -23,11 +22,11 @@ export async function mifOutput(stem: string, header: MifHeader): Promise<Output
     flush,
     async close() {
       await flush();
-      await mif.close();
-      await mid.close();
+      await mif!.close();
+      await mid!.close();
     },
     async abandon() {
-      await Promise.all([mif.abandon(), mid.abandon()]);
+      await Promise.all([mif!.abandon(), mid!.abandon()]);
     },
   };
 }

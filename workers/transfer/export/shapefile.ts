@@ -1,3 +1,4 @@
+import { writeFile } from "node:fs/promises";
 import { AppendedFile } from "./appended-file.js";
 import { DbaseEncoder, dbaseEnd } from "./dbase.js";
 import type { Field } from "./flatgeobuf.js";
@@ -40,10 +41,10 @@ export async function shapefileOutput(
 ): Promise<Output> {
   const shapes = new ShapeEncoder(kind, hasZ);
   const table = new DbaseEncoder(fields);
-  const create = (extension: (typeof shapefileParts)[number]) => AppendedFile.create(stem + extension);
-  const [shp, shx, dbf, prj, cpg] = await Promise.all(shapefileParts.map(create));
-  await prj!.close(Buffer.from(projections[srid]));
-  await cpg!.close(Buffer.from("UTF-8"));
+  const isNew = { flag: "wx", mode: 0o600 };
+  await writeFile(`${stem}.prj`, projections[srid], isNew);
+  await writeFile(`${stem}.cpg`, "UTF-8", isNew);
+  const [shp, shx, dbf] = await AppendedFile.createAll([`${stem}.shp`, `${stem}.shx`, `${stem}.dbf`]);
   await shp!.append(Buffer.alloc(headerBytes));
   await shx!.append(Buffer.alloc(headerBytes));
   await dbf!.append(Buffer.alloc(table.headerBytes));

@@ -67,7 +67,7 @@ function wktOf(text: string): string | undefined {
 
 /** The records of an .shp, by its index. GDAL gives no geometry for those that it cannot read, and for empty ones. */
 class Shapes {
-  private files: { readonly shp: number; readonly shx: number } | undefined;
+  private readonly files: { shp?: number; shx?: number } = {};
 
   constructor(
     private readonly shp: string,
@@ -77,17 +77,16 @@ class Shapes {
   /** Whether the record has a shape of any kind, or cannot be found. */
   has(index: number): boolean {
     // GDAL makes an index that is missing when it opens the file.
-    this.files ??= { shp: openSync(this.shp, "r"), shx: openSync(this.shx, "r") };
+    this.files.shp ??= openSync(this.shp, "r");
+    this.files.shx ??= openSync(this.shx, "r");
+    const { shp, shx } = this.files;
     const bytes = Buffer.alloc(4);
-    if (readSync(this.files.shx, bytes, 0, 4, 100 + 8 * index) < 4) return false;
+    if (readSync(shx, bytes, 0, 4, 100 + 8 * index) < 4) return false;
     const record = 2 * bytes.readInt32BE(0);
-    return readSync(this.files.shp, bytes, 0, 4, record + 8) < 4 || bytes.readInt32LE(0) !== 0;
+    return readSync(shp, bytes, 0, 4, record + 8) < 4 || bytes.readInt32LE(0) !== 0;
   }
 
   close(): void {
-    if (!this.files) return;
-    closeSync(this.files.shp);
-    closeSync(this.files.shx);
-    this.files = undefined;
+    for (const file of [this.files.shp, this.files.shx]) if (file !== undefined) closeSync(file);
   }
 }
