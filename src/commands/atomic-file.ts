@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
-import { type FileHandle, open, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { type FileHandle, open, realpath, rename, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { removeQuietly } from "../remove-quietly.js";
 import { CommandError } from "./environment.js";
 
 /**
@@ -36,7 +37,7 @@ export async function writeFileAtomically(
     await rename(part, path);
   } catch (error) {
     await handle?.close().catch(() => undefined);
-    await rm(part, { force: true }).catch(() => undefined);
+    await removeQuietly(part);
     throw isFileError(error) ? new CommandError(`${file} cannot be written: ${error.message}.`) : error;
   } finally {
     signal.removeEventListener("abort", remove);

@@ -1,10 +1,11 @@
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Config } from "../config.js";
 import { mercatorHalf } from "../geo/tile.js";
 import { startRenderHost } from "../hosts/render.js";
 import { createLog } from "../log.js";
+import { removeQuietly } from "../remove-quietly.js";
 import { openBlobs } from "../storage/open-blobs.js";
 import { mapSource } from "../style/mapnik-xml.js";
 import { rasterDatasources, rasterStyle } from "../tiles/raster-drawing.js";
@@ -34,7 +35,7 @@ export async function checkRaster(config: Config): Promise<Check[]> {
   } catch (error) {
     return [bad(name, `cannot be drawn: ${reasonOf(error)}`, advice)];
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await removeQuietly(folder);
   }
 }
 

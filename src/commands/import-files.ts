@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { createWriteStream } from "node:fs";
-import { access, constants, mkdir, readdir, rm } from "node:fs/promises";
+import { access, constants, mkdir, readdir } from "node:fs/promises";
 import { basename, dirname, extname, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { Config } from "../config.js";
 import { sidecarExtensions } from "../hosts/import-messages.js";
 import type { ImportFile } from "../import/import-request.js";
+import { removeQuietly } from "../remove-quietly.js";
 import { type CommandEnvironment, CommandError } from "./environment.js";
 
 /** The files that the command imports. */
@@ -58,7 +59,7 @@ async function storedInput(
   await mkdir(folder, { recursive: true, mode: 0o700 });
   // The server sweeps the folder of files with this prefix that were left behind.
   const path = join(folder, `upload-${randomBytes(12).toString("hex")}`);
-  const remove = () => rm(path, { force: true });
+  const remove = () => removeQuietly(path);
   try {
     await pipeline(env.stdin, createWriteStream(path, { flags: "wx", mode: 0o600 }), { signal });
   } catch (error) {

@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, open, rm } from "node:fs/promises";
+import { mkdir, open } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Feature } from "geojson";
 import { type ImportDependencies, importIntoLayer } from "../import/import-layer.js";
 import type { Imported, ImportTarget } from "../import/import-request.js";
+import { removeQuietly } from "../remove-quietly.js";
 
 /** Imports data that come with the program, in the same way as users' files. */
 
@@ -45,7 +46,7 @@ export async function importWritten(
       deps.signal ? { signal: deps.signal } : {},
     );
   } finally {
-    await rm(path, { force: true });
+    await removeQuietly(path);
   }
 }
 

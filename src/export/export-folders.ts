@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { removeAbandoned } from "../storage/abandoned-files.js";
 
@@ -14,10 +14,6 @@ export async function makeExportFolder(parent: string): Promise<string> {
   await mkdir(parent, { recursive: true, mode: 0o700 });
   return mkdtemp(join(parent, prefix));
 }
-
-/** Removes the folder with its files, which may still be written to by a process that is about to end. */
-export const removeExportFolder = (folder: string): Promise<void> =>
-  rm(folder, { recursive: true, force: true, maxRetries: 5 });
 
 /** Bytes of the files in all folders of exports in `parent`. */
 export async function exportedBytes(parent: string): Promise<number> {

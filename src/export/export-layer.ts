@@ -92,8 +92,11 @@ export function finished(
       }
     },
     async return() {
-      await source.return?.();
-      await end();
+      try {
+        await source.return?.();
+      } finally {
+        await end();
+      }
       return { done: true, value: undefined };
     },
   };

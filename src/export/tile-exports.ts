@@ -6,6 +6,7 @@ import { type Caller, localName, type MapState } from "../catalog/state.js";
 import { busy, Failure } from "../errors.js";
 import { squareZooms, tileSquares } from "../geo/tile-area.js";
 import type { TileFileFormat, TilesetFacts } from "../hosts/export-messages.js";
+import { removeQuietly } from "../remove-quietly.js";
 import type { Database } from "../storage/postgres.js";
 import type { TileAddress } from "../tiles/address.js";
 import { defaultTileFormat } from "../tiles/formats.js";
@@ -14,7 +15,7 @@ import type { Tile } from "../tiles/tile.js";
 import { clientOwners } from "../turns/clients.js";
 import { FairSemaphore, type PermitRequest } from "../turns/fair-semaphore.js";
 import type { Chunks, FileExports } from "./export-content.js";
-import { exportedBytes, makeExportFolder, removeExportFolder } from "./export-folders.js";
+import { exportedBytes, makeExportFolder } from "./export-folders.js";
 import { fileTitle, finished } from "./export-layer.js";
 import type { RenderTurns } from "./render-turns.js";
 import { seenExtent } from "./tile-extent.js";
@@ -138,7 +139,7 @@ export class TileExports {
     if ((await exportedBytes(files.folder)) + files.limits.fileBytes > files.limits.totalBytes)
       throw tooManyFiles();
     const folder = await makeExportFolder(files.folder);
-    const done = () => removeExportFolder(folder);
+    const done = () => removeQuietly(folder);
     try {
       const spooled = await this.draw(request, selection, folder, signal);
       const written = await files.host.writeTiles(

@@ -1,8 +1,9 @@
 import { createReadStream } from "node:fs";
 import { busy } from "../errors.js";
 import type { ExportFileRequest, FileFormat } from "../hosts/export-messages.js";
+import { removeQuietly } from "../remove-quietly.js";
 import type { ContentFile, ExportContent, FileExports, FormatWriter } from "./export-content.js";
-import { exportedBytes, makeExportFolder, removeExportFolder } from "./export-folders.js";
+import { exportedBytes, makeExportFolder } from "./export-folders.js";
 import { type ExportSource, exportSource } from "./export-source.js";
 
 /** Formats that the export host writes to files, which are then sent and removed. */
@@ -16,7 +17,7 @@ export const fileWriter =
     if ((await exportedBytes(files.folder)) + files.limits.fileBytes > files.limits.totalBytes)
       throw busy("Too many exported files are still being sent. Try again later.");
     const folder = await makeExportFolder(files.folder);
-    const done = () => removeExportFolder(folder);
+    const done = () => removeQuietly(folder);
     try {
       const written = await files.host.write(
         hostRequest(files, { format, source, layer: target.layer.code, srid: request.srid, folder }),

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Log } from "../log.js";
+import { removeQuietly } from "../remove-quietly.js";
 import type { BlobStore } from "../storage/blob-store.js";
 import type { PictureFormat } from "./messages.js";
 
@@ -172,7 +173,7 @@ async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
     }
     await rename(part, path);
   } catch (error) {
-    await rm(part, { force: true });
+    await removeQuietly(part);
     throw error;
   }
 }

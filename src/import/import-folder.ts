@@ -1,4 +1,4 @@
-import { copyFile, link, mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
+import { copyFile, link, mkdir, mkdtemp, symlink } from "node:fs/promises";
 import { basename, extname, join, resolve } from "node:path";
 import { failed } from "../errors.js";
 import {
@@ -7,6 +7,7 @@ import {
   isRasterExtension,
   sidecarExtensions,
 } from "../hosts/import-messages.js";
+import { removeQuietly } from "../remove-quietly.js";
 import { removeAbandoned } from "../storage/abandoned-files.js";
 import type { ImportFile } from "./import-request.js";
 
@@ -31,12 +32,10 @@ export async function makeImportFolder(tempDir: string, files: readonly ImportFi
   const names = serverNames(taken);
   await mkdir(tempDir, { recursive: true, mode: 0o700 });
   const path = await mkdtemp(join(tempDir, prefix));
-  // A process that was killed may still be seen to write there.
-  const remove = () => rm(path, { recursive: true, force: true, maxRetries: 3 });
   try {
     for (const [index, file] of taken.entries()) await symlink(resolve(file.path), join(path, names[index]!));
   } catch (error) {
-    await remove();
+    await removeQuietly(path);
     throw error;
   }
   return {
@@ -44,7 +43,7 @@ export async function makeImportFolder(tempDir: string, files: readonly ImportFi
     files: names,
     notes: notesOn(files.filter((file) => !taken.includes(file))),
     content: contentOf(names),
-    remove,
+    remove: () => removeQuietly(path),
   };
 }
 
@@ -57,7 +56,7 @@ export interface KeptFiles {
 /** Keeps uploaded files, which are removed after the reply, for an import that runs then. */
 export async function keepFiles(tempDir: string, files: readonly ImportFile[]): Promise<KeptFiles> {
   const folder = await mkdtemp(join(tempDir, prefix));
-  const remove = () => rm(folder, { recursive: true, force: true });
+  const remove = () => removeQuietly(folder);
   try {
     const list: ImportFile[] = [];
     for (const [index, { path, name }] of files.entries()) {

@@ -134,7 +134,7 @@ export class ImportJobs {
       );
     } finally {
       release?.();
-      await files.remove().catch(() => undefined);
+      await files.remove();
     }
   }
 

@@ -99,10 +99,7 @@ async function importFiles(
     );
     return imported;
   } finally {
-    // What was written is there, and what is left is removed as abandoned.
-    await folder
-      .remove()
-      .catch((err: unknown) => deps.log.warn({ err }, "the folder of an import could not be removed"));
+    await folder.remove();
     // Until the commit the next import of the layer must wait, and the staging table cannot be dropped.
     await deps.db.afterwards(() => lock.release());
   }

@@ -302,6 +302,7 @@ async function createIndexes(
     if (failure) throw failure;
     return true;
   } finally {
-    await client.query(`select pg_advisory_unlock(${key})`, [column.layerId]);
+    // Without its connection it is free.
+    await client.query(`select pg_advisory_unlock(${key})`, [column.layerId]).catch(() => undefined);
   }
 }

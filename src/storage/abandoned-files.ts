@@ -1,5 +1,6 @@
-import { readdir, rm, stat } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { removeQuietly } from "../remove-quietly.js";
 
 const abandonedMs = 86_400_000;
 
@@ -16,6 +17,6 @@ export async function removeAbandoned(folder: string, prefix: string): Promise<v
       ({ mtimeMs }) => Date.now() - mtimeMs,
       () => 0,
     );
-    if (age > abandonedMs) await rm(path, { recursive: true, force: true, maxRetries: 5 });
+    if (age > abandonedMs) await removeQuietly(path);
   }
 }

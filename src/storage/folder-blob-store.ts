@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { access, type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { removeQuietly } from "../remove-quietly.js";
 import { BlobNotFound, type BlobStore, isUuid, maxChunkBytes, type ReadOptions } from "./blob-store.js";
 
 /** Parts of blobs whose put broke off have this at their end. */
@@ -40,7 +41,7 @@ export class FolderBlobStore implements BlobStore {
       await sync(this.folder);
       if (created === this.folder) await sync(dirname(this.folder));
     } catch (error) {
-      await rm(target, { force: true });
+      await removeQuietly(target);
       throw error;
     }
     return key;
@@ -192,7 +193,7 @@ async function writeFile(
     }
     await rename(part, target);
   } catch (error) {
-    await rm(part, { force: true });
+    await removeQuietly(part);
     throw error;
   }
 }

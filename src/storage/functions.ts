@@ -81,7 +81,7 @@ export async function applyFunctions(client: pg.ClientBase): Promise<string[]> {
     }
     await client.query("commit");
   } catch (error) {
-    await client.query("rollback");
+    await client.query("rollback").catch(() => undefined);
     throw error;
   }
   return applied;

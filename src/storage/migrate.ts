@@ -108,7 +108,8 @@ export async function migrate(client: pg.ClientBase): Promise<string[]> {
     for (const one of after!) await apply(client, one);
     return [...first!.map(({ name }) => name), ...functions, ...after!.map(({ name }) => name)];
   } finally {
-    await client.query(`select pg_advisory_unlock(${workLock.migration})`);
+    // Without its connection it is free.
+    await client.query(`select pg_advisory_unlock(${workLock.migration})`).catch(() => undefined);
   }
 }
 
@@ -119,7 +120,7 @@ async function apply(client: pg.ClientBase, { name, text, isTransaction }: Migra
     await client.query("insert into migration (name) values ($1)", [name]);
     if (isTransaction) await client.query("commit");
   } catch (error) {
-    if (isTransaction) await client.query("rollback");
+    if (isTransaction) await client.query("rollback").catch(() => undefined);
     throw new Error(`Migration ${name} failed: ${(error as Error).message}`, { cause: error });
   }
 }

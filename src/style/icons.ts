@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
-import { copyFile, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdtemp, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { StoredPicture } from "../catalog/state.js";
 import type { ImageHost } from "../hosts/image.js";
 import type { Log } from "../log.js";
+import { removeQuietly } from "../remove-quietly.js";
 import { isIconName } from "./picture-path.js";
 import { contentName } from "./pictures.js";
 
@@ -60,7 +61,7 @@ async function ownIcon(
     log.warn({ icon: file, reason: (error as Error).message }, "an icon cannot be used");
     return undefined;
   } finally {
-    await rm(work, { recursive: true, force: true });
+    await removeQuietly(work);
   }
 }
 

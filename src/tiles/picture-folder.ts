@@ -5,6 +5,7 @@ import { hostname } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import type { StoredPicture } from "../catalog/state.js";
 import type { ImageHost } from "../hosts/image.js";
+import { removeQuietly } from "../remove-quietly.js";
 import { BlobNotFound, type BlobStore } from "../storage/blob-store.js";
 import { contentName, type PictureFile } from "../style/pictures.js";
 
@@ -129,7 +130,7 @@ export class PictureFolder {
       }
       await rename(part, target);
     } catch (error) {
-      await rm(part, { force: true });
+      await removeQuietly(part);
       // Its content was not placed.
       if ((error as NodeJS.ErrnoException).code === "ENOENT") throw new BlobNotFound(picture.picture.blob);
       throw error;

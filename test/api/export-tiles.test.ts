@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import sqlite from "node-sqlite3-wasm";
@@ -321,6 +321,38 @@ t.test("exports beyond those of a project wait, others' do not, and too many are
   t.same(await Promise.all([...made, ...others]), ["a1", "a2", "a3", "b", "c"]);
   t.equal(begun.at(-1), "a3", "the third of a project waits for its own");
   await nothingIsLeft();
+});
+
+t.test("why an export ends is told, also where its files cannot be removed", async (t) => {
+  const map = await services.catalog.map("p", "m");
+  const parent = join(folder, "exports");
+  mkdirSync(parent);
+  const exports = new TileExports({
+    db: services.db,
+    files: { ...services.files, folder: parent },
+    turns: new RenderTurns({
+      load: () => ({ waiting: 0, running: 0 }),
+      concurrency: 1,
+      timeoutMs: 60_000,
+      clock: systemClock,
+    }),
+  });
+  const made = exports.make({
+    format: "pmtiles",
+    map,
+    caller: publicCaller,
+    choice: { minZoom: 0, maxZoom: 0, box: { west: 5, south: 5, east: 20, north: 20 } },
+    drawn: { base: false, layers: undefined, language: undefined, quality: 0 },
+    attribution: "",
+    tile: async () => {
+      renameSync(parent, `${parent}-before`);
+      writeFileSync(parent, "no folder any more");
+      throw new Error("no tile can be drawn");
+    },
+    owner: "a",
+    signal: new AbortController().signal,
+  });
+  await t.rejects(made, { message: "no tile can be drawn" });
 });
 
 t.test("others' tiles go before", async (t) => {

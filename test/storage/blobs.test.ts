@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readdir, readlink, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readlink, rename, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
@@ -82,4 +82,15 @@ t.test("the part of a blob whose writer was killed is no blob, and goes when it 
   const key = await store.put(upload);
   await store.removeParts(0);
   t.same(await contents(), [key]);
+});
+
+t.test("why a blob cannot be stored is told, also where its part cannot be removed either", async (t) => {
+  const { store, folder } = await openFolder(t);
+  async function* content() {
+    yield Buffer.alloc(10);
+    await rename(folder, `${folder}-before`);
+    await writeFile(folder, "no folder any more");
+    throw new Error("the upload ended early");
+  }
+  await t.rejects(store.put(content()), { message: "the upload ended early" });
 });

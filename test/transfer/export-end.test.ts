@@ -37,3 +37,19 @@ t.test(
     t.equal(tries, 1);
   },
 );
+
+t.test("what a file was made of goes, also when its reading cannot be ended properly", async (t) => {
+  async function* reading() {
+    try {
+      yield "a";
+    } finally {
+      await Promise.reject(new Error("the connection is lost"));
+    }
+  }
+  let removed = 0;
+  const removing = async () => void removed++;
+  const content = finished(reading(), removing, new AbortController().signal)[Symbol.asyncIterator]();
+  t.match(await content.next(), { value: "a" });
+  await t.rejects(content.return!(), { message: "the connection is lost" });
+  t.equal(removed, 1);
+});

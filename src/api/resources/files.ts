@@ -59,7 +59,7 @@ async function store(services: Services, place: FilePlace, file: UploadedFile): 
     return await attachFile(services.db, place, { uuid, name, mime, bytes: file.bytes });
   } catch (error) {
     // Other errors do not prove that the row is missing: the connection may have been lost after the commit.
-    if (error instanceof Failure) await services.blobs.delete(uuid);
+    if (error instanceof Failure) await services.blobs.delete(uuid).catch(() => undefined);
     throw error;
   }
 }

@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { requireProjectRight } from "../../access/rights.js";
 import { type Caller, type ProjectState, publicCaller, Right } from "../../catalog/state.js";
 import type { Request } from "../../http/types.js";
+import { removeQuietly } from "../../remove-quietly.js";
 import { callerOfToken } from "../request/caller.js";
 import { projectContext } from "../request/context.js";
 import type { Services } from "../services.js";
@@ -40,6 +41,6 @@ export async function withFolder<T>(services: Services, use: (folder: string) =>
   try {
     return await use(folder);
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await removeQuietly(folder);
   }
 }
