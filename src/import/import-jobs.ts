@@ -53,6 +53,7 @@ export class ImportJobs {
   private readonly permits: FairSemaphore;
   private readonly timer: NodeJS.Timeout;
   private renewing = false;
+  private stopped = false;
 
   constructor(private readonly deps: JobDependencies) {
     this.permits = new FairSemaphore({
@@ -67,9 +68,10 @@ export class ImportJobs {
     this.timer.unref();
   }
 
-  /** Runs a job that `createJob` has inserted. Never throws: the job's row tells how it ended. */
+  /** Runs a job that `createJob` has inserted, or ends it after `stop`. Never throws: its row tells how it ended. */
   start(id: string, task: JobTask): void {
     const controller = new AbortController();
+    if (this.stopped) controller.abort(new Stopped());
     const state = { phase: "waiting" as const, rows: 0 };
     const ended = this.run(id, task, { controller, state }).finally(() => this.running.delete(id));
     this.running.set(id, { controller, state, ended });
@@ -84,12 +86,12 @@ export class ImportJobs {
     return cancelled;
   }
 
-  /** Ends all jobs of this node; their rows say that they were interrupted. */
+  /** Ends all jobs of this node, those that begin meanwhile, too; their rows say that they were interrupted. */
   async stop(): Promise<void> {
+    this.stopped = true;
     clearInterval(this.timer);
-    const jobs = [...this.running.values()];
-    for (const { controller } of jobs) controller.abort(new Stopped());
-    await Promise.all(jobs.map(({ ended }) => ended));
+    for (const { controller } of this.running.values()) controller.abort(new Stopped());
+    while (this.running.size > 0) await Promise.all([...this.running.values()].map(({ ended }) => ended));
   }
 
   private async run(

@@ -1,8 +1,11 @@
+import { join } from "node:path";
 import t from "tap";
 import { setGrant } from "../../src/access/grants.js";
 import { callerOfToken } from "../../src/api/request/caller.js";
 import { importAllowance } from "../../src/api/resources/import-jobs.js";
-import { pruneJobs } from "../../src/import/job-rows.js";
+import { publicCaller } from "../../src/catalog/state.js";
+import { ImportJobs } from "../../src/import/import-jobs.js";
+import { createJob, pruneJobs } from "../../src/import/job-rows.js";
 import { startServer } from "../support/server.js";
 import { collection, feature } from "../support/transfer.js";
 
@@ -307,6 +310,50 @@ t.test("a request under a key starts one job", async (t) => {
   t.equal(first.status, 202, first.text);
   t.same([second.status, second.json.id], [202, first.json.id]);
   t.match(await ended(first.json.id), { state: "done", result: { import: { added: 2, removed: 2 } } });
+});
+
+t.test("a job that begins while its node ends is interrupted, and its end is waited for", async (t) => {
+  const { services } = server.nodes[0]!;
+  const [{ layerId, projectId }] = (
+    await server.sql.query(
+      `select n.id::int as "layerId", m.project_id::int as "projectId" from node n join map m on m.id = n.map_id where n.code = 'l'`,
+    )
+  ).rows;
+  const owner = { accountId: 1, projectId, layerId };
+  const file = join(t.testdir({ "0": JSON.stringify(rows) }), "0");
+  const begin = async (jobs: ImportJobs): Promise<string> => {
+    const id = await services.db.transaction((tx) => createJob(tx, owner));
+    jobs.start(id, {
+      caller: { ...publicCaller, accountId: 1 },
+      target: { layerId, language: "en", projectId },
+      source: { action: "merge" },
+      files: { list: [{ path: file, name: "0.geojson" }], remove: async () => void removed.push(id) },
+      mayAddColumns: true,
+    });
+    return id;
+  };
+  const removed: string[] = [];
+  const before = await count();
+  const jobs = new ImportJobs({ ...services, requireAllowed: async () => undefined });
+  const first = await begin(jobs);
+  const stopping = jobs.stop();
+  const second = await begin(jobs);
+  await stopping;
+  t.same(removed.sort(), [first, second].sort());
+  const { rows: states } = await server.sql.query(
+    "select state, outcome from import_job where id in ($1, $2)",
+    [first, second],
+  );
+  for (const { state, outcome } of states) {
+    t.equal(state, "failed");
+    t.match(outcome, /interrupted/);
+  }
+  t.equal(states.length, 2);
+  const third = await begin(jobs);
+  await until(async () => removed.includes(third));
+  const { rows: ofThird } = await server.sql.query("select state from import_job where id = $1", [third]);
+  t.same(ofThird, [{ state: "failed" }], "nor does one begin that comes after the end");
+  t.equal(await count(), before);
 });
 
 t.test("jobs are bounded in number and in time", async (t) => {
