@@ -14,3 +14,18 @@ export function programVersion(): string {
     }
   }
 }
+
+/** The version, and the commit that the program was built of, where it was built in a checkout. */
+export function programBuild(): string {
+  const commit = builtFrom();
+  return commit === "" ? programVersion() : `${programVersion()} (${commit})`;
+}
+
+/** What the build has noted. */
+function builtFrom(): string {
+  try {
+    return readFileSync(new URL("../commit", import.meta.url), "utf8");
+  } catch {
+    return "";
+  }
+}

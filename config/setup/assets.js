@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
+import { commitOf } from "./commit.js";
 import { makeHeatKernels } from "./heat-kernels.js";
 import { bundleDocs, bundlePages, packPages } from "./pages.js";
 
@@ -32,6 +33,7 @@ for (const folder of ["src", "workers"]) {
 }
 
 makeHeatKernels();
+writeFileSync("dist/commit", commitOf(".") ?? "");
 
 // Outputs of sources that are gone: a removed test must not run on, a removed migration must not be applied.
 for (const folder of ["src", "workers", "bench", "test"]) {

@@ -15,6 +15,7 @@ const sources = [
   "package.json",
   "package-lock.json",
   "config/setup/assets.js",
+  "config/setup/commit.js",
   "config/setup/pages.js",
 ];
 

@@ -22,6 +22,7 @@ const order = [
     "src/near-name",
     "src/object-numbers",
     "src/once",
+    "src/program-name",
     "src/remove-quietly",
     "src/version",
   ],

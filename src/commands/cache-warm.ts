@@ -11,6 +11,7 @@ import { selectTiles, type TileSelection } from "../export/tile-selection.js";
 import { type Region, regionOfBoth, regionOfBoxes } from "../geo/region.js";
 import type { TileCoord } from "../geo/tile.js";
 import { squareZooms, tileSquares } from "../geo/tile-area.js";
+import { programName } from "../program-name.js";
 import type { TileAddress, TileScale } from "../tiles/address.js";
 import { defaultTileFormat, tileFormats } from "../tiles/formats.js";
 import { namesOf } from "../tiles/missing-layer.js";
@@ -79,9 +80,9 @@ export function register(cache: Command, env: CommandEnvironment): void {
       "after",
       `
 Examples:
-  $ mapwright cache warm city main --zoom 0-12
-  $ mapwright cache warm city main --zoom 10-16 --polygon centre.geojson --retina 1,2
-  $ mapwright cache warm city main --zoom 0-14 --changed-since 6h
+  $ ${programName()} cache warm city main --zoom 0-12
+  $ ${programName()} cache warm city main --zoom 10-16 --polygon centre.geojson --retina 1,2
+  $ ${programName()} cache warm city main --zoom 0-14 --changed-since 6h
 
 The tiles are those that viewers ask for with the same options. Running nodes find them in Redis (tiles.redisSeconds says
 for how long). Tiles that are there and current are not drawn again, so a run that was interrupted goes on where it was.

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { globLiteral } from "../access/sessions.js";
+import { programName } from "../program-name.js";
 import type { Redis } from "../storage/redis.js";
 import { tileKeys } from "../tiles/store.js";
 import * as warm from "./cache-warm.js";
@@ -15,7 +16,7 @@ export function register(program: Command, env: CommandEnvironment): void {
     .description("delete every cached tile: in Redis, in the memory of running nodes, and at the edge")
     .addHelpText(
       "after",
-      "\nEdits need no purge: a tile that an edit touches is rendered again by itself.\n\nExample:\n  $ mapwright cache purge",
+      `\nEdits need no purge: a tile that an edit touches is rendered again by itself.\n\nExample:\n  $ ${programName()} cache purge`,
     )
     .action(async (_options: unknown, command: Command) => {
       await withServices(env, command, async ({ db, config, tilesRedis }) => {

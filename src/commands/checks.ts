@@ -7,6 +7,7 @@ import { compareStore, isForeign, storeProblems } from "../catalog/installation.
 import type { Config } from "../config.js";
 import { purgeServicesOf } from "../edge/purge-services.js";
 import { createLog } from "../log.js";
+import { programName } from "../program-name.js";
 import { adviceOnRefusal } from "../storage/connection-errors.js";
 import { pendingMigrations } from "../storage/migrate.js";
 import { openBlobs } from "../storage/open-blobs.js";
@@ -64,8 +65,7 @@ export async function checkEdge(config: Config): Promise<Check[]> {
         await service.purge(["doctor"], AbortSignal.timeout(5_000));
         return good("edge", `${what} takes purges`);
       } catch (error) {
-        const advice =
-          "look at edge.* in the configuration, and whether it runs as `mapwright help cdn` tells";
+        const advice = `look at edge.* in the configuration, and whether it runs as \`${programName()} help cdn\` tells`;
         return bad("edge", `${what} does not take purges: ${reasonOf(error)}`, advice);
       }
     }),
@@ -130,7 +130,7 @@ async function checkSchema(client: pg.ClientBase): Promise<Check> {
     const what = empty ? "absent" : `lacks ${pending.join(", ")}`;
     return bad("schema", what, "start the server once: it updates the schema");
   } catch (error) {
-    return bad("schema", reasonOf(error), "see mapwright help upgrade");
+    return bad("schema", reasonOf(error), `see ${programName()} help upgrade`);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { Config } from "../config.js";
+import { programName } from "../program-name.js";
 import { loadPlugins } from "../visual/plugins.js";
 import {
   type CommandEnvironment,
@@ -26,7 +27,7 @@ Flags override the environment (MAPWRIGHT_…, DATABASE_URL, REDIS_URL), the env
 (--config or MAPWRIGHT_CONFIG), the file overrides the defaults. The output can be used as such a file.
 
 Example:
-  $ mapwright config print > mapwright.json`,
+  $ ${programName()} config print > mapwright.json`,
     )
     .action((options: { showSecrets?: boolean }, command: Command) => {
       const values = configOf(env, command);
@@ -39,7 +40,7 @@ Example:
     .addHelpText(
       "after",
       "\nIts role may do everything in that PostgreSQL: the server itself uses another one.\n\n" +
-        "Example:\n  $ psql \"$(mapwright config admin-url)\" -c 'CREATE DATABASE restored'",
+        `Example:\n  $ psql "$(${programName()} config admin-url)" -c 'CREATE DATABASE restored'`,
     )
     .action((_options: unknown, command: Command) => {
       const { config, local } = installationOf(env, command);

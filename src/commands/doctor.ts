@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { programName } from "../program-name.js";
 import { checkRaster } from "./check-raster.js";
 import {
   type Check,
@@ -21,7 +22,7 @@ export function register(program: Command, env: CommandEnvironment): void {
     .command("doctor")
     .description("check what the server needs, with advice on each problem")
     .option("--json", "as a JSON array")
-    .addHelpText("after", "\nExamples:\n  $ mapwright doctor\n  $ mapwright doctor --json")
+    .addHelpText("after", `\nExamples:\n  $ ${programName()} doctor\n  $ ${programName()} doctor --json`)
     .action(async (options: { json?: boolean }, command: Command) => {
       const config = configOf(env, command);
       const checks: Check[] = (

@@ -9,6 +9,7 @@ import { type ExportRequest, type ExportTarget, exportLanguages } from "../expor
 import { createFileExports } from "../export/file-exports.js";
 import { type CsvDialect, csvDialects } from "../export/write-csv.js";
 import { tileFileFormats } from "../hosts/export-messages.js";
+import { programName } from "../program-name.js";
 import type { BlobStore } from "../storage/blob-store.js";
 import { openBlobs } from "../storage/open-blobs.js";
 import type { Database } from "../storage/postgres.js";
@@ -107,13 +108,13 @@ export function register(program: Command, env: CommandEnvironment): void {
       "after",
       `
 Examples:
-  $ mapwright export city main roads roads.geojson
-  $ mapwright export city main roads - --format geojson --langs en | gzip > roads.geojson.gz
-  $ mapwright export city main roads roads.gpkg
-  $ mapwright export city main roads roads.zip --format shp
-  $ mapwright export city main roads roads.geojson.zip --fields name,lanes --filter "lanes >= 4"
-  $ mapwright export city main city.pmtiles --zoom 0-14 --public
-  $ mapwright export city main centre.mbtiles --bbox 52.50,13.35,52.54,13.45 --no-base
+  $ ${programName()} export city main roads roads.geojson
+  $ ${programName()} export city main roads - --format geojson --langs en | gzip > roads.geojson.gz
+  $ ${programName()} export city main roads roads.gpkg
+  $ ${programName()} export city main roads roads.zip --format shp
+  $ ${programName()} export city main roads roads.geojson.zip --fields name,lanes --filter "lanes >= 4"
+  $ ${programName()} export city main city.pmtiles --zoom 0-14 --public
+  $ ${programName()} export city main centre.mbtiles --bbox 52.50,13.35,52.54,13.45 --no-base
 
 The extension tells the format, and has to be true: an archive is named .zip, as in roads.geojson.zip, and a file in one
 format is not given the extension of another. What the format cannot hold is said on the standard error, and in an
@@ -163,7 +164,7 @@ function packaging(
 ): { readonly format: string; readonly zip: boolean } {
   if (tileFormatOf(file, options.format))
     throw new UsageError(
-      `Tiles are those of the whole map, and no layer is named: mapwright export city main ${file}.`,
+      `Tiles are those of the whole map, and no layer is named: ${programName()} export city main ${file}.`,
     );
   const name = basename(file);
   const hasZip = extname(name).toLowerCase() === ".zip";

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { parseRights, setGrant } from "../access/grants.js";
+import { programName } from "../program-name.js";
 import { type CommandEnvironment, propagateChange, report, UsageError, withServices } from "./environment.js";
 import { findLayer, findMap } from "./find-map.js";
 
@@ -27,9 +28,9 @@ A user's own grant replaces the role's rights where it applies; the most specifi
 admin include read. \`--rights default\` removes a grant.
 
 Examples:
-  $ mapwright grant anna --project city --map roads --rights read,edit
-  $ mapwright grant public --project city --map roads --layer pipes --rights none
-  $ mapwright grant anna --project city --map roads --rights default`,
+  $ ${programName()} grant anna --project city --map roads --rights read,edit
+  $ ${programName()} grant public --project city --map roads --layer pipes --rights none
+  $ ${programName()} grant anna --project city --map roads --rights default`,
     )
     .action(async (login: string, options: Options, command: Command) => {
       if (options.layer !== undefined && options.map === undefined) {

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import MiniSearch from "minisearch";
 import { loadPages, type Page, searchIndexPath } from "../docs/pages.js";
 import { type Found, findPages, type Part, searchOptions } from "../docs/search.js";
+import { programName } from "../program-name.js";
 import { type CommandEnvironment, CommandError, isJson, print } from "./environment.js";
 
 /** mapwright help */
@@ -16,13 +17,13 @@ export function register(program: Command, env: CommandEnvironment): void {
     )
     .addHelpText(
       "after",
-      "\nExamples:\n  $ mapwright help\n  $ mapwright help backup\n  $ mapwright help import\n  $ mapwright help attach a photo",
+      `\nExamples:\n  $ ${programName()} help\n  $ ${programName()} help backup\n  $ ${programName()} help import\n  $ ${programName()} help attach a photo`,
     )
     .action((subject: readonly string[], _options: unknown, command: Command) => {
       const pages = loadPages();
       if (subject.length === 0) {
         program.outputHelp();
-        print(env, `\nPages of the documentation (mapwright help PAGE):\n${list(pages)}`);
+        print(env, `\nPages of the documentation (${programName()} help PAGE):\n${list(pages)}`);
         return;
       }
       const page = pageNamed(pages, subject);
@@ -43,12 +44,12 @@ export function register(program: Command, env: CommandEnvironment): void {
 function listFound(env: CommandEnvironment, words: string, asJson: boolean): void {
   const found = pagesFor(words);
   if (found.length === 0)
-    throw new CommandError(`No page has "${words}". \`mapwright help\` lists all of them.`);
+    throw new CommandError(`No page has "${words}". \`${programName()} help\` lists all of them.`);
   const text = asJson
     ? JSON.stringify({
         pages: found.map((one) => ({ page: pathOf(one), title: one.title, heading: one.heading })),
       })
-    : `Pages with "${words}" (mapwright help PAGE):\n${found.map(foundLine).join("\n")}`;
+    : `Pages with "${words}" (${programName()} help PAGE):\n${found.map(foundLine).join("\n")}`;
   print(env, text);
 }
 

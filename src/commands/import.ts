@@ -7,6 +7,7 @@ import { importIntoLayer } from "../import/import-layer.js";
 import { importIntoNewLayer } from "../import/import-new-layer.js";
 import { type Imported, type ImportFile, type Progress, readRasterBox } from "../import/import-request.js";
 import { titleOfFile } from "../import/layer-title.js";
+import { programName } from "../program-name.js";
 import {
   type CommandEnvironment,
   CommandError,
@@ -79,13 +80,13 @@ export function register(program: Command, env: CommandEnvironment): void {
       "after",
       `
 Examples:
-  $ mapwright import city main roads roads.geojson
-  $ mapwright import city main parcels parcels.geojsonl --srs 3857 --action replace
-  $ mapwright import city main streets streets.shp
-  $ curl https://data.example.org/trees.geojson | mapwright import city main trees - --format geojson
-  $ mapwright import city main photo photo.tif
-  $ mapwright import city main plan plan.png --raster-bbox "BOX(37.3 55.5,37.9 56)"
-  $ mapwright import city main parcels parcels.shp --key cadastral_number --partial --dry-run
+  $ ${programName()} import city main roads roads.geojson
+  $ ${programName()} import city main parcels parcels.geojsonl --srs 3857 --action replace
+  $ ${programName()} import city main streets streets.shp
+  $ curl https://data.example.org/trees.geojson | ${programName()} import city main trees - --format geojson
+  $ ${programName()} import city main photo photo.tif
+  $ ${programName()} import city main plan plan.png --raster-bbox "BOX(37.3 55.5,37.9 56)"
+  $ ${programName()} import city main parcels parcels.shp --key cadastral_number --partial --dry-run
 
 An image (GeoTIFF, PNG, JPEG) makes a raster layer. The layer must be empty, or hold an image, which it replaces.
 

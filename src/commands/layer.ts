@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { deleteLayer } from "../catalog/layers.js";
 import { isLayer, localName, type MapState } from "../catalog/state.js";
+import { programName } from "../program-name.js";
 import { confirm, yesOption } from "./confirm.js";
 import { type CommandEnvironment, print, propagateChange, report, withServices } from "./environment.js";
 import { findLayer, findMap } from "./find-map.js";
@@ -19,7 +20,7 @@ export function register(program: Command, env: CommandEnvironment): void {
     .option("--json", "as a JSON array")
     .addHelpText(
       "after",
-      "\nExamples:\n  $ mapwright layer list city roads\n  $ mapwright layer list city roads --json",
+      `\nExamples:\n  $ ${programName()} layer list city roads\n  $ ${programName()} layer list city roads --json`,
     )
     .action(async (project: string, map: string, options: { json?: boolean }, command: Command) => {
       const layers = await withServices(env, command, async ({ db }) =>
@@ -37,7 +38,7 @@ export function register(program: Command, env: CommandEnvironment): void {
     .argument("<map>", "code of the map")
     .argument("<layer>", "code of the layer")
     .option(...yesOption)
-    .addHelpText("after", "\nExample:\n  $ mapwright layer delete city roads pipes")
+    .addHelpText("after", `\nExample:\n  $ ${programName()} layer delete city roads pipes`)
     .action(
       async (project: string, map: string, code: string, options: { yes?: boolean }, command: Command) => {
         const place = `${project}/${map}/${code}`;

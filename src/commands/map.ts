@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { checkText } from "../catalog/codes.js";
 import { changeMap, createMap, deleteMap, findMapId, listMaps, setPublication } from "../catalog/maps.js";
 import { projectId } from "../catalog/projects.js";
+import { programName } from "../program-name.js";
 import { confirm, yesOption } from "./confirm.js";
 import { type CommandEnvironment, print, propagateChange, report, withServices } from "./environment.js";
 import { removeContents } from "./remove-contents.js";
@@ -19,7 +20,7 @@ export function register(program: Command, env: CommandEnvironment): void {
     .option("--name <name>", "title", "")
     .option("--unpublished", "only users with the right to read it may see it")
     .option("--group-layers", "it is published as one layer")
-    .addHelpText("after", '\nExample:\n  $ mapwright map create city roads --name "Our roads"')
+    .addHelpText("after", `\nExample:\n  $ ${programName()} map create city roads --name "Our roads"`)
     .action(
       async (
         project: string,
@@ -56,7 +57,10 @@ export function register(program: Command, env: CommandEnvironment): void {
     .description("list a project's maps")
     .argument("<project>", "code of the project")
     .option("--json", "as a JSON array")
-    .addHelpText("after", "\nExamples:\n  $ mapwright map list city\n  $ mapwright map list city --json")
+    .addHelpText(
+      "after",
+      `\nExamples:\n  $ ${programName()} map list city\n  $ ${programName()} map list city --json`,
+    )
     .action(async (project: string, options: { json?: boolean }, command: Command) => {
       const maps = await withServices(env, command, async ({ db }) =>
         listMaps(db, await projectId(db, project)),
@@ -78,7 +82,7 @@ export function register(program: Command, env: CommandEnvironment): void {
     .argument("<project>", "code of the project")
     .argument("<map>", "code of the map")
     .argument("<code>", "the new code")
-    .addHelpText("after", "\nExample:\n  $ mapwright map rename city roads streets")
+    .addHelpText("after", `\nExample:\n  $ ${programName()} map rename city roads streets`)
     .action(async (project: string, map: string, code: string, _options: unknown, command: Command) => {
       await withServices(env, command, async (services) => {
         const { db } = services;
@@ -97,7 +101,7 @@ export function register(program: Command, env: CommandEnvironment): void {
     .argument("<project>", "code of the project")
     .argument("<map>", "code of the map")
     .option(...yesOption)
-    .addHelpText("after", "\nExample:\n  $ mapwright map delete city roads")
+    .addHelpText("after", `\nExample:\n  $ ${programName()} map delete city roads`)
     .action(async (project: string, code: string, options: { yes?: boolean }, command: Command) => {
       await confirm(env, `Delete the map ${project}/${code} with its layers and objects?`, options.yes);
       await withServices(env, command, async (services) => {
@@ -118,7 +122,7 @@ export function register(program: Command, env: CommandEnvironment): void {
       .description(description)
       .argument("<project>", "code of the project")
       .argument("<map>", "code of the map")
-      .addHelpText("after", `\nExample:\n  $ mapwright map ${name} city roads`)
+      .addHelpText("after", `\nExample:\n  $ ${programName()} map ${name} city roads`)
       .action(async (project: string, code: string, _options: unknown, command: Command) => {
         await withServices(env, command, async (services) => {
           const { db } = services;
@@ -144,7 +148,7 @@ export function register(program: Command, env: CommandEnvironment): void {
       .description(description)
       .argument("<project>", "code of the project")
       .argument("<map>", "code of the map")
-      .addHelpText("after", `\nExample:\n  $ mapwright map ${name} city roads`)
+      .addHelpText("after", `\nExample:\n  $ ${programName()} map ${name} city roads`)
       .action(async (project: string, code: string, _options: unknown, command: Command) => {
         await withServices(env, command, async (services) => {
           const { db } = services;

@@ -1,7 +1,8 @@
 import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config.js";
 import { Failure } from "../errors.js";
-import { programVersion } from "../version.js";
+import { programName } from "../program-name.js";
+import { programBuild } from "../version.js";
 import { type CommandEnvironment, CommandError, reasonOf, say, UsageError } from "./environment.js";
 import { Interrupted } from "./interrupt.js";
 import { closedStatus, OutputClosed } from "./output.js";
@@ -64,7 +65,7 @@ function neededModules(args: readonly string[]): Promise<CommandModule[]> {
  * @param args what it is to be run with: with less than all subcommands where others are not needed
  */
 export async function buildProgram(env: CommandEnvironment, args: readonly string[] = []): Promise<Command> {
-  const program = globalOptions(new Command("mapwright").version(programVersion()))
+  const program = globalOptions(new Command(programName()).version(programBuild()))
     .description("Map tiles and geodata: the server and its administration")
     .exitOverride()
     // One of our own is among the modules.
@@ -84,9 +85,9 @@ export async function buildProgram(env: CommandEnvironment, args: readonly strin
       "after",
       `
 Examples:
-  $ mapwright project create city --languages ru,en
-  $ mapwright user add anna --project city --role admin
-  $ mapwright doctor
+  $ ${programName()} project create city --languages ru,en
+  $ ${programName()} user add anna --project city --role admin
+  $ ${programName()} doctor
 
 Exit status: 0 success, 1 failure, 2 wrong usage.`,
     );
@@ -151,7 +152,7 @@ export async function runProgram(
 
 function messageOf(error: unknown): string {
   if (error instanceof ConfigError)
-    return `${error.message}\nAll settings, and how they are written: mapwright help settings`;
+    return `${error.message}\nAll settings, and how they are written: ${programName()} help settings`;
   if (error instanceof Failure || error instanceof CommandError) return error.message;
   return reasonOf(error);
 }

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { createProject, deleteProject, listProjects, setBaseMap } from "../catalog/projects.js";
 import type { BaseMap } from "../catalog/state.js";
 import { readExternalSource } from "../catalog/tile-layer-source.js";
+import { programName } from "../program-name.js";
 import { baseMapStyles } from "../tiles/base-map.js";
 import { confirm, yesOption } from "./confirm.js";
 import { type CommandEnvironment, print, propagateChange, report, withServices } from "./environment.js";
@@ -18,14 +19,17 @@ export function register(program: Command, env: CommandEnvironment): void {
     .argument("<code>", "1 to 64 Latin letters, digits, _ and -")
     .option("--name <name>", "title", "")
     .option("--languages <list>", "language codes separated by commas, the main one first", "en")
-    .addHelpText("after", '\nExample:\n  $ mapwright project create city --name "Our city" --languages ru,en')
+    .addHelpText(
+      "after",
+      `\nExample:\n  $ ${programName()} project create city --name "Our city" --languages ru,en`,
+    )
     .action(async (code: string, options: { name: string; languages: string }, command: Command) => {
       const languages = options.languages.split(",").map((language) => language.trim());
       await withServices(env, command, ({ db }) =>
         createProject(db, { code, name: options.name, languages }),
       );
       report(env, command, {
-        message: `Project ${code} was created. Next: mapwright user add LOGIN --project ${code} --role admin`,
+        message: `Project ${code} was created. Next: ${programName()} user add LOGIN --project ${code} --role admin`,
         value: { project: code, name: options.name, languages },
       });
     });
@@ -34,7 +38,10 @@ export function register(program: Command, env: CommandEnvironment): void {
     .command("list")
     .description("list the projects")
     .option("--json", "as a JSON array")
-    .addHelpText("after", "\nExamples:\n  $ mapwright project list\n  $ mapwright project list --json")
+    .addHelpText(
+      "after",
+      `\nExamples:\n  $ ${programName()} project list\n  $ ${programName()} project list --json`,
+    )
     .action(async (options: { json?: boolean }, command: Command) => {
       const projects = await withServices(env, command, ({ db }) => listProjects(db));
       if (options.json) return print(env, JSON.stringify(projects, null, 2));
@@ -61,7 +68,7 @@ export function register(program: Command, env: CommandEnvironment): void {
     .option("--attribution <text>", "whom the maps name as its author", "")
     .addHelpText(
       "after",
-      "\nExamples:\n  $ mapwright project base-map city none\n  $ mapwright project base-map city builtin-dark\n  $ mapwright project base-map city 'https://tile.example.org/{z}/{x}/{y}.png' --max-zoom 19\n\nThe host of the service must be among externalHosts: in the file of settings, which the server reads when it starts and this command\nwith --config or MAPWRIGHT_CONFIG, or in MAPWRIGHT_EXTERNAL_HOSTS, for the server and for this command.",
+      `\nExamples:\n  $ ${programName()} project base-map city none\n  $ ${programName()} project base-map city builtin-dark\n  $ ${programName()} project base-map city 'https://tile.example.org/{z}/{x}/{y}.png' --max-zoom 19\n\nThe host of the service must be among externalHosts: in the file of settings, which the server reads when it starts and this command\nwith --config or MAPWRIGHT_CONFIG, or in MAPWRIGHT_EXTERNAL_HOSTS, for the server and for this command.`,
     )
     .action(async (code: string, base: string, options: ServiceOptions, command: Command) => {
       await withServices(env, command, ({ config, db }) =>
@@ -80,7 +87,7 @@ export function register(program: Command, env: CommandEnvironment): void {
     .option(...yesOption)
     .addHelpText(
       "after",
-      "\nExamples:\n  $ mapwright project delete city\n  $ mapwright project delete city --yes\n\nThe project is gone at once and cannot be restored. Then the command removes its data; a running server does so\nif the command is interrupted.",
+      `\nExamples:\n  $ ${programName()} project delete city\n  $ ${programName()} project delete city --yes\n\nThe project is gone at once and cannot be restored. Then the command removes its data; a running server does so\nif the command is interrupted.`,
     )
     .action(async (code: string, options: { yes?: boolean }, command: Command) => {
       await confirm(env, `Delete the project ${code} with its maps, layers and objects?`, options.yes);

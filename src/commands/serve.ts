@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
 import { AlreadyRunning } from "../local-services/lock.js";
 import { createLog } from "../log.js";
+import { programName } from "../program-name.js";
 import { serve } from "../serve/serve.js";
 import {
   type CommandEnvironment,
@@ -37,8 +38,8 @@ export function register(program: Command, env: CommandEnvironment): void {
       "after",
       `
 Examples:
-  $ mapwright serve --local
-  $ DATABASE_URL=postgresql://maps@db/maps REDIS_URL=redis://cache:6379 mapwright serve --nodes 4`,
+  $ ${programName()} serve --local
+  $ DATABASE_URL=postgresql://maps@db/maps REDIS_URL=redis://cache:6379 ${programName()} serve --nodes 4`,
     )
     .action(async (flags: ServeFlags, command: Command) => {
       const config = configOf(env, command, { host: flags.host, port: flags.port, nodes: flags.nodes });

@@ -9,6 +9,7 @@ import { noProject } from "../catalog/projects.js";
 import type { ProjectState } from "../catalog/state.js";
 import { systemClock } from "../clock.js";
 import { forbidden, notFound } from "../errors.js";
+import { programName } from "../program-name.js";
 import {
   type CommandEnvironment,
   type CommandServices,
@@ -36,7 +37,7 @@ export function register(program: Command, env: CommandEnvironment): void {
     )
     .addHelpText(
       "after",
-      '\nExample:\n  $ TOKEN=$(mapwright session open anna --project city)\n  $ curl -H "X-Token: $TOKEN" …',
+      `\nExample:\n  $ TOKEN=$(${programName()} session open anna --project city)\n  $ curl -H "X-Token: $TOKEN" …`,
     )
     .action(async (login: string, options: { project: string; origin: SessionOrigin }, command: Command) => {
       await withServices(env, command, async (services) => {
@@ -63,8 +64,8 @@ export function register(program: Command, env: CommandEnvironment): void {
     .addHelpText(
       "after",
       "\nThe session ends when nobody asks for tiles by the key, as any other that is not used.\n\n" +
-        "Examples:\n  $ mapwright session tile-key anna --project city --map main\n" +
-        "  $ mapwright session tile-key anna --project city --map main --json | jq -r .tilejson",
+        `Examples:\n  $ ${programName()} session tile-key anna --project city --map main\n` +
+        `  $ ${programName()} session tile-key anna --project city --map main --json | jq -r .tilejson`,
     )
     .action(async (login: string, options: KeyOptions, command: Command) => {
       const seconds = secondsOf(options.seconds);

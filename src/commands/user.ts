@@ -12,7 +12,7 @@ import {
 import { closeSessionsOf } from "../access/sessions.js";
 import { projectId } from "../catalog/projects.js";
 import type { Role } from "../catalog/state.js";
-
+import { programName } from "../program-name.js";
 import { confirm, yesOption } from "./confirm.js";
 import {
   type CommandEnvironment,
@@ -55,9 +55,9 @@ gives one account roles in both. The password is asked for at a terminal, else r
 and is not the login.
 
 Examples:
-  $ mapwright user add anna --project city --role admin
-  $ mapwright user add script --project city --role editor < password.txt
-  $ mapwright user add anna --existing city --project park`,
+  $ ${programName()} user add anna --project city --role admin
+  $ ${programName()} user add script --project city --role editor < password.txt
+  $ ${programName()} user add anna --existing city --project park`,
     )
     .action(async (login: string, options: AddOptions, command: Command) => {
       await withServices(env, command, async (services) => {
@@ -100,7 +100,7 @@ Examples:
     .option("--json", "as a JSON array")
     .addHelpText(
       "after",
-      "\nExamples:\n  $ mapwright user list\n  $ mapwright user list --project city --json",
+      `\nExamples:\n  $ ${programName()} user list\n  $ ${programName()} user list --project city --json`,
     )
     .action(async (options: { project?: string; json?: boolean }, command: Command) => {
       const users = await withServices(env, command, async ({ db }) =>
@@ -127,8 +127,8 @@ Examples:
 An account with roles in several projects has the new password in all of them.
 
 Examples:
-  $ mapwright user password anna
-  $ mapwright user password anna --project city < password.txt`,
+  $ ${programName()} user password anna
+  $ ${programName()} user password anna --project city < password.txt`,
     )
     .action(async (login: string, options: { project?: string }, command: Command) => {
       await withServices(env, command, async (services) => {
@@ -149,7 +149,7 @@ Examples:
     .option(...yesOption)
     .addHelpText(
       "after",
-      "\nExamples:\n  $ mapwright user remove anna --project city\n  $ mapwright user remove anna --yes",
+      `\nExamples:\n  $ ${programName()} user remove anna --project city\n  $ ${programName()} user remove anna --yes`,
     )
     .action(async (login: string, options: { project?: string; yes?: boolean }, command: Command) => {
       const from = options.project === undefined ? "" : ` from ${options.project}`;

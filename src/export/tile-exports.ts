@@ -3,14 +3,14 @@ import { createReadStream } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Caller, localName, type MapState } from "../catalog/state.js";
-import { busy, Failure } from "../errors.js";
+import { busy, Failure, failed } from "../errors.js";
 import { squareZooms, tileSquares } from "../geo/tile-area.js";
 import type { TileFileFormat, TilesetFacts } from "../hosts/export-messages.js";
 import { removeQuietly } from "../remove-quietly.js";
 import type { Database } from "../storage/postgres.js";
 import type { TileAddress } from "../tiles/address.js";
 import { defaultTileFormat } from "../tiles/formats.js";
-import { namesOf } from "../tiles/missing-layer.js";
+import { type MissingCause, namesOf } from "../tiles/missing-layer.js";
 import type { Tile } from "../tiles/tile.js";
 import { clientOwners } from "../turns/clients.js";
 import { FairSemaphore, type PermitRequest } from "../turns/fair-semaphore.js";
@@ -213,9 +213,24 @@ export class TileExports {
 
 const tooManyFiles = () => busy("Too many exported files are still being sent. Try again later.");
 
-/** A file is kept, so that it must not lack what can be drawn again soon. @throws Failure busy */
+/** Causes that do not pass by themselves, and what mends them. */
+const lasting: Partial<Record<MissingCause, readonly [why: string, mend: string]>> = {
+  file: ["a file of theirs is gone or damaged", "Import or upload it again"],
+  style: ["their styles cannot be used", "Correct them"],
+};
+
+/** A file is kept, so that it must not lack what can be drawn. @throws Failure invalid_value, busy */
 function whole(tile: Tile): Tile {
   if (!tile.missing) return tile;
+  for (const [cause, [why, mend]] of Object.entries(lasting)) {
+    const layers = tile.missing.filter((layer) => layer.cause === cause);
+    if (layers.length > 0)
+      throw failed(
+        "invalid_value",
+        `These layers cannot be drawn, as ${why}: ${namesOf(layers)}. ${mend}, or export other layers.`,
+        { parameter: "layers" },
+      );
+  }
   throw busy(
     `Layers cannot be drawn just now: ${namesOf(tile.missing)}. Try again later.`,
     retryAfterSeconds,

@@ -1,6 +1,7 @@
 import type { Config } from "../config.js";
 import { type LocalServices, startLocalServices } from "../local-services/services.js";
 import type { Log } from "../log.js";
+import { programName } from "../program-name.js";
 import { Nodes } from "./nodes.js";
 import { takePort } from "./port.js";
 import { completeBaseMap, prepare } from "./prepare.js";
@@ -53,7 +54,7 @@ export async function serve(options: ServeOptions): Promise<void> {
       say("Sign in to the project demo with (shown this once):");
       for (const { login, password } of demoAccounts) say(`  ${login.padEnd(8)} ${password}`);
     } else {
-      say("Sign in with a user of the project; mapwright user password LOGIN sets a new password.");
+      say(`Sign in with a user of the project; ${programName()} user password LOGIN sets a new password.`);
     }
     say("Ctrl-C stops it.");
     const completed = completeBaseMap({ config, log, progress: say, signal }).catch((error: Error) => {

@@ -1,5 +1,6 @@
 import pg from "pg";
 import { busy, causedBy, type Failure } from "../errors.js";
+import { programName } from "../program-name.js";
 
 /**
  * Classifies errors of PostgreSQL and the network: whether the connection is broken, and the failure for the caller.
@@ -39,7 +40,7 @@ export function adviceOnRefusal(error: unknown): string | undefined {
   if (code === "3D000") return "Make the database, or correct its name in DATABASE_URL.";
   if (code === "53300") return "Let PostgreSQL take more connections (max_connections), or end others.";
   if (/certificate|SSL|TLS/i.test(`${code} ${(error as Error).message}`))
-    return "Correct sslmode and sslrootcert in DATABASE_URL: `mapwright help database-elsewhere`.";
+    return `Correct sslmode and sslrootcert in DATABASE_URL: \`${programName()} help database-elsewhere\`.`;
   return undefined;
 }
 

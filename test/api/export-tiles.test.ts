@@ -12,6 +12,7 @@ import { RenderTurns } from "../../src/export/render-turns.js";
 import { TileExports } from "../../src/export/tile-exports.js";
 import { addObject, makeMap, makeStyledLayer, square } from "../support/maps.js";
 import { picture } from "../support/pictures.js";
+import { geoTiff } from "../support/rasters.js";
 import { startServer, waitFor } from "../support/server.js";
 
 /** Tiles of a map as a file. */
@@ -320,6 +321,39 @@ t.test("exports beyond those of a project wait, others' do not, and too many are
   go.abort();
   t.same(await Promise.all([...made, ...others]), ["a1", "a2", "a3", "b", "c"]);
   t.equal(begun.at(-1), "a3", "the third of a project waits for its own");
+  await nothingIsLeft();
+});
+
+t.test("an export of a layer whose file is gone says what to do", async (t) => {
+  const admin = await server.token("admin");
+  await makeMap(server, "gone");
+  await makeStyledLayer(server, "gone", "photo", "");
+  const image = geoTiff({
+    width: 200,
+    height: 200,
+    value: () => [0, 0, 255],
+    epsg: 3857,
+    transform: [0, 10_000, 0, 2_000_000, 0, -10_000],
+  });
+  const imported = await fetch(`${server.url}/api/2.8/p/gone/layers/photo/import/`, {
+    method: "POST",
+    headers: { "x-token": admin, "x-filename": "a.tif", "content-type": "application/octet-stream" },
+    body: image as never,
+  });
+  t.equal(imported.status, 200, await imported.text());
+  const { rows } = await server.sql.query(
+    "select drawn from raster r join node n on n.id = r.layer_id where n.code = 'photo'",
+  );
+  await services.blobs.delete(rows[0].drawn);
+  const tiles = "format=pmtiles&minzoom=0&maxzoom=0&fbbox=5,5,20,20&base=0";
+  const answer = await get(tiles, { map: "gone" });
+  t.equal(answer.status, 500);
+  t.match(await answer.json(), {
+    code: "invalid_value",
+    message:
+      "These layers cannot be drawn, as a file of theirs is gone or damaged: photo. Import or upload it again, or export other layers.",
+    data: { parameter: "layers" },
+  });
   await nothingIsLeft();
 });
 

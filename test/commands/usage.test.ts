@@ -1,10 +1,11 @@
 import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import t from "tap";
+import { programName } from "../../src/program-name.js";
 import { freshDatabase } from "../support/database.js";
 import { startNoting } from "../support/listening.js";
 import { testRedisUrl } from "../support/redis.js";
@@ -90,8 +91,30 @@ t.test("every command has help with an example", async (t) => {
   }
   t.match(await runCommand(["--version"], { variables: nowhere }), {
     status: 0,
-    stdout: /^\d+\.\d+\.\d+\n$/,
+    stdout: /^\d+\.\d+\.\d+( \([0-9a-f]{12}(-dirty)?\))?\n$/,
   });
+});
+
+t.test("what is said to be run next can be run as it is written", async (t) => {
+  t.equal(programName("/usr/local/bin/mapwright"), "mapwright");
+  t.equal(programName("/srv/maps/node_modules/.bin/mapwright"), "npx mapwright");
+  t.equal(programName("/srv/maps/dist/src/main.js"), "npx mapwright");
+  const folder = t.testdir();
+  const main = fileURLToPath(new URL("../../src/main.js", import.meta.url));
+  const checkout = join(main, "../../..");
+  const run = (command: string, ...args: string[]) =>
+    spawnSync(command, args, { cwd: checkout, env: { ...process.env, ...nowhere }, encoding: "utf8" });
+  const installed = join(folder, "mapwright");
+  await symlink(main, installed);
+  for (const [name, help, failed] of [
+    ["mapwright", run(installed, "--help"), run(installed, "help", "zzzzqqq")],
+    ["npx mapwright", run("npx", "mapwright", "--help"), run("npx", "mapwright", "help", "zzzzqqq")],
+    ["npx mapwright", run(process.execPath, main, "--help"), run(process.execPath, main, "help", "zzzzqqq")],
+  ] as const) {
+    t.match(help.stdout, `Usage: ${name} [options]`);
+    t.match(help.stdout, `\n  $ ${name} doctor\n`);
+    t.match(failed.stderr, `\`${name} help\` lists all of them`);
+  }
 });
 
 t.test("services that cannot be reached are named, with status 1", async (t) => {

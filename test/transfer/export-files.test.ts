@@ -276,10 +276,10 @@ t.test("shapefiles have one kind of geometry each, and notes tell what they lost
       'Column "data": its values are written as texts in JSON.',
       'Column "flag": its values are written as the texts true and false.',
       'Column "moment": its times are written as texts in ISO 8601.',
-      'Column "name": 1 texts lose the spaces around them.',
-      'Column "name": 1 empty texts are read as no value.',
+      'Column "name": 1 text loses the spaces around it.',
+      'Column "name": 1 empty text is read as no value.',
       'Column "number": its numbers are written as texts, since the format would round them.',
-      'Column "text": 1 texts were cut to 254 bytes.',
+      'Column "text": 1 text was cut to 254 bytes.',
       "Each kind of geometry has files of its own: points, multipoints, lines, polygons. Objects without geometry are among the first.",
     ].sort(),
   );
@@ -312,15 +312,15 @@ t.test("MapInfo files are in Windows-1251, and notes tell what they lost", async
     t.equal(row(file, 2).text, "Ж".repeat(254));
     t.equal(file.rows.get(ids[3]!)![0]!.text, "ё ? ?");
     for (const note of [
-      'Column "text": 1 texts were cut to 254 characters.',
-      'Column "text": in 1 texts, characters that are not in Windows-1251 became "?".',
-      'Column "name": 1 missing values became empty texts.',
+      'Column "text": 1 text was cut to 254 characters.',
+      'Column "text": in 1 text, characters that are not in Windows-1251 became "?".',
+      'Column "name": 1 missing value became an empty text.',
       'Column "whole": 7 missing values are read as 0.',
     ])
       t.ok(file.notes.includes(note), `${format}: ${note}`);
     t.equal(
       file.notes.includes(
-        "1 objects of several points or kinds of geometry became a row for each part, which imports join again.",
+        "1 object of several points or kinds of geometry became a row for each part, which imports join again.",
       ),
       format === "tab",
     );
@@ -348,12 +348,12 @@ t.test("heights are kept, and objects without geometry do not get lost", async (
   for (const format of ["gpkg", "fgb", "shp"]) {
     const file = await exported(format, "", "high");
     t.equal(file.rows.size, 4, format);
-    t.ok(file.notes.includes("1 geometries without heights got the height 0."), format);
+    t.ok(file.notes.includes("1 geometry without heights got the height 0."), format);
   }
   for (const format of ["mif", "tab"]) {
     const file = await exported(format, "", "high");
     t.equal(file.rows.size, 4, format);
-    t.ok(file.notes.includes("1 geometries lost their heights."), format);
+    t.ok(file.notes.includes("1 geometry lost its heights."), format);
   }
 });
 

@@ -166,7 +166,7 @@ function projection(
     if (isGeographic) {
       // A circle has 400 grads. PROJ would take such numbers for longitudes of further turns.
       if (!isWithin(box, 400, 100))
-        throw badGeometry("its coordinates are no degrees. Does srs match the file?");
+        throw badGeometry("its coordinates are no degrees: srs does not match the file");
     } else if (!isWithin(box, 180, 90)) hasMetres = true;
     else if (!isOrigin(box)) looksLikeDegrees = true;
   };

@@ -10,7 +10,7 @@ import type { Services } from "../services.js";
 const answerMs = 2_000;
 
 const wrongFiles =
-  "The folder of files is not this installation's, or does not answer: mapwright doctor and the log say what to do.";
+  "The folder of files is not this installation's, or does not answer: the command doctor and the log say what to do.";
 
 /**
  * 503 when PostgreSQL does not respond, without which nothing can be answered; else 200. Without Redis, a host process or its

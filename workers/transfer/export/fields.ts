@@ -2,7 +2,7 @@ import type { ExportedColumn, FileFormat } from "../../../src/hosts/export-messa
 import { cutToBytes, escapedForCp1251, isInCp1251, toCp1251 } from "./encodings.js";
 import type { Field, FieldValue } from "./flatgeobuf.js";
 import { geometryColumn } from "./geo-metadata.js";
-import type { Losses } from "./losses.js";
+import { type Losses, lossOfColumn } from "./losses.js";
 import { type NameRules, namesOf } from "./names.js";
 import { microsecondsOf } from "./parquet.js";
 import type { SurveyedColumn } from "./survey.js";
@@ -112,7 +112,11 @@ function typed({ column, name, losses }: Place): PlannedField {
 
 /** SQL clients can store NaN and infinities, which most programs cannot read. */
 function finite({ name }: ExportedColumn, losses: Losses): (value: FieldValue) => FieldValue {
-  const loss = `Column "${name}": # values that are no finite numbers were left out.`;
+  const loss = lossOfColumn(
+    name,
+    "# value that is no finite number was left out.",
+    "# values that are no finite numbers were left out.",
+  );
   return (value) => {
     if (value === null || Number.isFinite(value)) return value;
     losses.add(loss);
@@ -121,7 +125,11 @@ function finite({ name }: ExportedColumn, losses: Losses): (value: FieldValue) =
 }
 
 function finiteTimes({ column, losses }: Place): PlannedField["convert"] {
-  const loss = `Column "${column.name}": # times before the year 0 or without end were left out.`;
+  const loss = lossOfColumn(
+    column.name,
+    "# time before the year 0 or without end was left out.",
+    "# times before the year 0 or without end were left out.",
+  );
   return (value) => {
     if (value === null || microsecondsOf(String(value)) !== undefined) return value;
     losses.add(loss);
@@ -159,9 +167,21 @@ const typeNotes = {
 const longestText = 254;
 
 function dbfText({ column, name, survey, losses }: Place): ReturnType<Planner> {
-  const cut = `Column "${column.name}": # texts were cut to ${longestText} bytes.`;
-  const blank = `Column "${column.name}": # empty texts are read as no value.`;
-  const spaces = `Column "${column.name}": # texts lose the spaces around them.`;
+  const cut = lossOfColumn(
+    column.name,
+    `# text was cut to ${longestText} bytes.`,
+    `# texts were cut to ${longestText} bytes.`,
+  );
+  const blank = lossOfColumn(
+    column.name,
+    "# empty text is read as no value.",
+    "# empty texts are read as no value.",
+  );
+  const spaces = lossOfColumn(
+    column.name,
+    "# text loses the spaces around it.",
+    "# texts lose the spaces around them.",
+  );
   const convert = (value: FieldValue): FieldValue => {
     if (value === null) return null;
     let text = String(value);
@@ -178,8 +198,16 @@ function dbfText({ column, name, survey, losses }: Place): ReturnType<Planner> {
 }
 
 function mapInfoText({ column, name, survey, losses }: Place): ReturnType<Planner> {
-  const cut = `Column "${column.name}": # texts were cut to ${longestText} characters.`;
-  const foreign = `Column "${column.name}": in # texts, characters that are not in Windows-1251 became "?".`;
+  const cut = lossOfColumn(
+    column.name,
+    `# text was cut to ${longestText} characters.`,
+    `# texts were cut to ${longestText} characters.`,
+  );
+  const foreign = lossOfColumn(
+    column.name,
+    'in # text, characters that are not in Windows-1251 became "?".',
+    'in # texts, characters that are not in Windows-1251 became "?".',
+  );
   const convert = emptyTexts({ column, losses }, (value) => {
     let text = String(value);
     if (!isInCp1251(text) && column.type === "json") text = escapedForCp1251(text);
@@ -204,7 +232,11 @@ function emptyTexts(
   { column, losses }: Pick<Place, "column" | "losses">,
   convert: PlannedField["convert"],
 ): PlannedField["convert"] {
-  const loss = `Column "${column.name}": # missing values became empty texts.`;
+  const loss = lossOfColumn(
+    column.name,
+    "# missing value became an empty text.",
+    "# missing values became empty texts.",
+  );
   return (value) => {
     const text = value === null ? null : convert(value);
     if (text !== null) return text;
@@ -215,7 +247,11 @@ function emptyTexts(
 
 /** MID files have a row on each line. */
 function lineBreaks({ column, losses }: Place, convert: PlannedField["convert"]): PlannedField["convert"] {
-  const loss = `Column "${column.name}": line breaks of # texts are written as \\n.`;
+  const loss = lossOfColumn(
+    column.name,
+    "line breaks of # text are written as \\n.",
+    "line breaks of # texts are written as \\n.",
+  );
   return (value) => {
     const text = convert(value);
     if (typeof text !== "string" || !/[\r\n]/.test(text)) return text;
@@ -225,7 +261,7 @@ function lineBreaks({ column, losses }: Place, convert: PlannedField["convert"])
 }
 
 function emptyNumbers({ column, losses }: Place): PlannedField["convert"] {
-  const loss = `Column "${column.name}": # missing values are read as 0.`;
+  const loss = lossOfColumn(column.name, "# missing value is read as 0.", "# missing values are read as 0.");
   return (value) => {
     if (value === null) losses.add(loss);
     return value;

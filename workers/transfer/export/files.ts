@@ -10,7 +10,7 @@ import {
 } from "./flatgeobuf.js";
 import { GdalOutput } from "./gdal-output.js";
 import { geoMetadata } from "./geo-metadata.js";
-import type { Losses } from "./losses.js";
+import { type Losses, lossOf } from "./losses.js";
 import { mifOutput, mifParts } from "./mapinfo-interchange.js";
 import { flatGeobufOutput, type Output } from "./output.js";
 import { parquetOutput } from "./parquet.js";
@@ -84,8 +84,27 @@ const partsOf = (
     path: filePath(request, `${ending}${extension}`),
   }));
 
-const noHeight = "# geometries without heights got the height 0.";
-const emptied = "# empty geometries were written as no geometry.";
+const noHeight = lossOf(
+  "# geometry without heights got the height 0.",
+  "# geometries without heights got the height 0.",
+);
+const emptied = lossOf(
+  "# empty geometry was written as no geometry.",
+  "# empty geometries were written as no geometry.",
+);
+const mixed = lossOf(
+  "# geometry of several kinds was left out.",
+  "# geometries of several kinds were left out.",
+);
+const gathered = lossOf(
+  "# geometry collection: parts of one kind became one multi-part geometry.",
+  "# geometry collections: parts of one kind became one multi-part geometry.",
+);
+const split = lossOf(
+  "# object of several points or kinds of geometry became a row for each part, which imports join again.",
+  "# objects of several points or kinds of geometry became a row for each part, which imports join again.",
+);
+const flattened = lossOf("# geometry lost its heights.", "# geometries lost their heights.");
 
 /** The geometry for a file whose geometries all have heights, or none. */
 function withHeights(wkb: Buffer, hasZ: boolean, losses: Losses): Buffer {
@@ -181,7 +200,7 @@ async function shapefiles(
     if (!wkb) return { file: first, wkb };
     const { type } = typeOf(wkb);
     const file = files.find(({ types }) => isOneOf(types, type));
-    if (!file) losses.add("# geometries of several kinds were left out.");
+    if (!file) losses.add(mixed);
     else if (isEmpty(wkb)) losses.add(emptied);
     else return { file, wkb: withHeights(wkb, file.hasZ, losses) };
     return { file: file ?? first, wkb: null };
@@ -209,8 +228,7 @@ async function mapInfoInterchange(
   const file = { output, parts: partsOf(request, "", mifParts) };
   const place = (wkb: Buffer | null) => {
     const written = wkb && mapInfoGeometry(wkb, losses);
-    if (written && typeOf(written).type === "GeometryCollection")
-      losses.add("# geometry collections: parts of one kind became one multi-part geometry.");
+    if (written && typeOf(written).type === "GeometryCollection") losses.add(gathered);
     return { file, wkb: written };
   };
   return { files: [file], place, notes: [] };
@@ -233,10 +251,7 @@ async function mapInfoTable(
   const file = { output, parts: partsOf(request, "", [".tab", ".dat", ".map", ".id"]) };
   const place = (wkb: Buffer | null) => {
     const written = wkb && mapInfoGeometry(wkb, losses);
-    if (written && isOneOf(collections, typeOf(written).type))
-      losses.add(
-        "# objects of several points or kinds of geometry became a row for each part, which imports join again.",
-      );
+    if (written && isOneOf(collections, typeOf(written).type)) losses.add(split);
     return { file, wkb: written };
   };
   const step = `${tabStep(bounds)} ${request.srid === 4326 ? "degrees" : "metres"}`;
@@ -248,7 +263,7 @@ function mapInfoGeometry(wkb: Buffer, losses: Losses): Buffer | null {
     losses.add(emptied);
     return null;
   }
-  if (typeOf(wkb).hasZ) losses.add("# geometries lost their heights.");
+  if (typeOf(wkb).hasZ) losses.add(flattened);
   return wkb;
 }
 

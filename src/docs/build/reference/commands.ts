@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { buildProgram, type CommandEnvironment } from "../../../commands/program.js";
+import { programName } from "../../../program-name.js";
 
 /** The page of the commands, from what `--help` says of each. */
 
@@ -19,7 +20,7 @@ function helpOf(command: Command): string {
   };
   command.configureOutput({ writeOut: write, getOutHelpWidth: () => 100, getOutHasColors: () => false });
   command.outputHelp();
-  return text.trim();
+  return text.trim().replaceAll(programName(), "mapwright");
 }
 
 function* leavesOf(command: Command, path: string): Generator<[path: string, command: Command]> {
