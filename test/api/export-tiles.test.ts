@@ -342,7 +342,7 @@ t.test("an export of a layer whose file is gone says what to do", async (t) => {
   });
   t.equal(imported.status, 200, await imported.text());
   const { rows } = await server.sql.query(
-    "select drawn from raster r join node n on n.id = r.layer_id where n.code = 'photo'",
+    "select coalesce(drawn, processed) as drawn from raster r join node n on n.id = r.layer_id where n.code = 'photo'",
   );
   await services.blobs.delete(rows[0].drawn);
   const tiles = "format=pmtiles&minzoom=0&maxzoom=0&fbbox=5,5,20,20&base=0";
