@@ -335,6 +335,9 @@ function put(tree: Tree, key: string, value: unknown): void {
   }
 }
 
+/** Whether npx has started this process. */
+export const isOfNpx = (environment = process.env): boolean => environment.npm_lifecycle_event === "npx";
+
 /** Where values come from, in rising order of precedence. */
 export interface ConfigSources {
   /** Values by dotted key that replace the schema's own defaults. */

@@ -1,6 +1,10 @@
 import { constants } from "node:os";
+import { isOfNpx } from "../config.js";
 
 /** Ctrl-C and SIGTERM for commands that have to clean up before they end. */
+
+/** How soon it is seen that npx has ended. */
+const npxMs = 200;
 
 type Name = "SIGINT" | "SIGTERM";
 const names: readonly Name[] = ["SIGINT", "SIGTERM"];
@@ -35,9 +39,16 @@ export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>
     process.on(name, listener);
     return () => process.off(name, listener);
   });
+  const shell = process.ppid;
+  const watch = setInterval(() => {
+    // A signal ends npx and its shell, between it and us, and neither passes it on.
+    if (process.ppid !== shell && !controller.signal.aborted) controller.abort(new Interrupted("SIGTERM"));
+  }, npxMs).unref();
+  if (!isOfNpx()) clearInterval(watch);
   try {
     return await work(controller.signal);
   } finally {
+    clearInterval(watch);
     for (const remove of listeners) remove();
   }
 }

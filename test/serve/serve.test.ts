@@ -10,6 +10,7 @@ import { waitFor } from "../support/server.js";
 /** `mapwright serve --local` as a person runs it: a process of its own, on services of its own. */
 
 const program = fileURLToPath(new URL("../../src/main.js", import.meta.url));
+const checkout = fileURLToPath(new URL("../../..", import.meta.url));
 const dataDir = await mkdtemp(join(tmpdir(), "mapwright-serve-"));
 t.teardown(() => rm(dataDir, { recursive: true, force: true }));
 
@@ -23,11 +24,15 @@ interface Running {
   readonly told: () => string;
 }
 
-async function start(...flags: string[]): Promise<Running> {
+const start = (...flags: string[]): Promise<Running> => startBy([process.execPath, program], ...flags);
+
+/** @param command what the program is started by, in the checkout */
+async function startBy([command, ...first]: readonly string[], ...flags: string[]): Promise<Running> {
   const child = spawn(
-    process.execPath,
-    [program, "serve", "--local", "--host", "127.0.0.1", "--port", "0", ...flags, ...options],
+    command!,
+    [...first, "serve", "--local", "--host", "127.0.0.1", "--port", "0", ...flags, ...options],
     {
+      cwd: checkout,
       env: environment,
       stdio: ["ignore", "ignore", "pipe"],
     },
@@ -211,9 +216,19 @@ t.test("SIGTERM ends everything that it started", async (t) => {
 t.test("what was there is there after the next start, without a demo or a password", async (t) => {
   server = await start("--no-demo", "--log-level", "error");
   t.equal((await fetch(`${server.url}/tms/town/m/?x=0&y=0&z=0`)).status, 200);
-  t.notMatch(server.told(), /Loading|shown this once/);
+  t.notMatch(server.told(), /Loading the demo|shown this once/);
   t.match(await readFile(join(dataDir, "services.json"), "utf8"), /postgresql:/);
   server.process.kill("SIGINT");
   await exited(server.process);
   t.same(await processes(), []);
+});
+
+t.test("it ends with npx, which passes no signal on", async (t) => {
+  server = await startBy(["npx", "mapwright"], "--no-demo", "--log-level", "error");
+  server.process.kill("SIGTERM");
+  t.teardown(async () => {
+    for (const { pid } of await processes()) process.kill(pid, "SIGKILL");
+  });
+  await exited(server.process);
+  await waitFor(async () => (await processes()).length === 0);
 });
