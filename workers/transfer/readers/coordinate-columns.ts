@@ -137,7 +137,7 @@ function coordinateOf(cell: Cell): number {
 /** For the notes of an import. */
 export function coordinateNote(names: readonly string[], columns: CoordinateColumns | undefined): string {
   if (!columns)
-    return "No column has coordinates: the objects have no geometry. Coordinates are found in columns such as lon and lat, x and y, or wkt.";
+    return "No column has coordinates: new objects have no geometry, and those that are changed keep theirs. Coordinates are found in columns such as lon and lat, x and y, or wkt.";
   if (columns.kind === "geometry") return `The geometry comes from the column "${names[columns.geometry]}".`;
   return `The coordinates come from the columns "${names[columns.x]}" (east) and "${names[columns.y]}" (north).`;
 }
