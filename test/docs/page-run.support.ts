@@ -77,9 +77,7 @@ function scriptOf(steps: readonly Step[], outputs: string, variables: string): s
 [ ! -e '${variables}' ] || . '${variables}' 2>/dev/null || :
 npx() {
   shift
-  # In the background it is the program that a signal reaches, and no shell in front of it.
-  if [ "$BASHPID" != "$$" ]; then exec '${process.execPath}' '${join(built, "src/main.js")}' "$@"; fi
-  '${process.execPath}' '${join(built, "src/main.js")}' "$@"
+  npm_lifecycle_event=npx '${process.execPath}' '${join(built, "src/main.js")}' "$@"
 }
 curl() {
   case "$*" in
