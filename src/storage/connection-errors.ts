@@ -35,11 +35,14 @@ export function connectFailed(error: unknown): never {
 /** What to do when a command cannot connect, by what the server or its certificate says; undefined = nothing answers there. */
 export function adviceOnRefusal(error: unknown): string | undefined {
   const code = codeOf(error);
+  const { message } = error as Error;
+  if (code.startsWith("28") && message.endsWith("no encryption"))
+    return "PostgreSQL may want an encrypted connection, by sslmode in DATABASE_URL: `mapwright help database-elsewhere`.";
   if (code.startsWith("28"))
     return "Correct the user and the password in DATABASE_URL, or pg_hba.conf of PostgreSQL.";
   if (code === "3D000") return "Make the database, or correct its name in DATABASE_URL.";
   if (code === "53300") return "Let PostgreSQL take more connections (max_connections), or end others.";
-  if (/certificate|SSL|TLS/i.test(`${code} ${(error as Error).message}`))
+  if (/certificate|SSL|TLS/i.test(`${code} ${message}`))
     return `Correct sslmode and sslrootcert in DATABASE_URL: \`${programName()} help database-elsewhere\`.`;
   return undefined;
 }

@@ -6,6 +6,7 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import t from "tap";
 import { programName } from "../../src/program-name.js";
+import { adviceOnRefusal } from "../../src/storage/connection-errors.js";
 import { freshDatabase } from "../support/database.js";
 import { startNoting } from "../support/listening.js";
 import { testRedisUrl } from "../support/redis.js";
@@ -142,6 +143,8 @@ t.test("services that cannot be reached are named, with status 1", async (t) => 
     stderr: /does not exist\. Make the database/,
   });
   t.match(await listAt({ search: "?sslmode=verify-full" }), { status: 1, stderr: /SSL.*Correct sslmode/ });
+  const unencrypted = 'no pg_hba.conf entry for host "10.0.0.2", user "maps", database "maps", no encryption';
+  t.match(adviceOnRefusal(Object.assign(new Error(unencrypted), { code: "28000" })), /encrypted.*sslmode/);
 });
 
 t.test("config print shows what is in effect and hides passwords", async (t) => {
