@@ -37,7 +37,7 @@ export function adviceOnRefusal(error: unknown): string | undefined {
   const code = codeOf(error);
   const { message } = error as Error;
   if (code.startsWith("28") && message.endsWith("no encryption"))
-    return "PostgreSQL may want an encrypted connection, by sslmode in DATABASE_URL: `mapwright help database-elsewhere`.";
+    return `PostgreSQL may want an encrypted connection, by sslmode in DATABASE_URL: \`${programName()} help database-elsewhere\`.`;
   if (code.startsWith("28"))
     return "Correct the user and the password in DATABASE_URL, or pg_hba.conf of PostgreSQL.";
   if (code === "3D000") return "Make the database, or correct its name in DATABASE_URL.";
