@@ -16,7 +16,7 @@ const wantedMs = 3_000;
 const mostRounds = 5;
 
 export async function firstPictures({ world, size }: Context): Promise<Row[]> {
-  await withImports(world, (deps) => ensureBaseMap(deps, () => undefined));
+  await withImports(world, async (deps) => void (await ensureBaseMap(deps, () => undefined)));
   const server = await startServer(world.config({ redisPrefix: "bench-pages:" }), world.log);
   const browser = await startBrowser();
   try {

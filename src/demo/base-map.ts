@@ -66,19 +66,23 @@ const layers: Readonly<Record<string, Load>> = {
 /** Without these there is no map to look at. */
 export const groundLayers: readonly string[] = ["land", "borders"];
 
-/** Loads the layers of the base map that are empty, whose kind is unknown; a base map of another version is replaced. */
+/**
+ * Loads the layers of the base map that are empty, whose kind is unknown; a base map of another version is replaced.
+ * @returns whether it has all its layers now
+ */
 export async function ensureBaseMap(
   deps: LoadDependencies,
   progress: (text: string) => void,
   wanted: readonly string[] = Object.keys(layers).reverse(),
-): Promise<void> {
-  await exclusively(deps, "base map", async () => {
+): Promise<boolean> {
+  return exclusively(deps, "base map", async () => {
     const map = (await present(deps)) ?? (await create(deps));
-    const empty = await deps.db.query<{ id: number; code: string }>(
+    const all = await deps.db.query<{ id: number; code: string }>(
       `select id, code from node join layer using (id)
-       where map_id = $1 and geometry_kind = 'Unknown' and code = any($2) order by array_position($2, code)`,
+       where map_id = $1 and geometry_kind = 'Unknown' order by array_position($2, code)`,
       [map, wanted],
     );
+    const empty = all.filter(({ code }) => wanted.includes(code));
     const loaded = empty.filter(({ code }) => !(code in water) || hasWater());
     if (loaded.length > 0) progress(`Loading the base map: ${loaded.map(({ code }) => code).join(", ")} …`);
     for (const { id, code } of loaded) await layers[code]!(deps, id);
@@ -86,6 +90,7 @@ export async function ensureBaseMap(
       progress(
         "The base map has no lakes and rivers: install the system's package gmt-gshhg-high, and start again.",
       );
+    return loaded.length === all.length;
   });
 }
 

@@ -13,6 +13,8 @@ import { sweepTransfers } from "../transfer-leftovers.js";
 export interface Prepared {
   /** Users of the demo with their passwords, when it was loaded just now. */
   readonly demoAccounts: readonly DemoAccount[];
+  /** Whether the base map has all its layers. */
+  readonly hasBaseMap: boolean;
 }
 
 export interface PrepareOptions {
@@ -38,16 +40,16 @@ export function prepare(options: PrepareOptions): Promise<Prepared> {
       await client.end();
     }
     await sweepTransfers(deps.db, config.dataDir);
-    await ensureBaseMap(deps, progress, groundLayers);
+    const hasBaseMap = await ensureBaseMap(deps, progress, groundLayers);
     const demoAccounts = options.demo ? await loadDemo(deps, progress) : [];
-    return { demoAccounts };
+    return { demoAccounts, hasBaseMap };
   });
 }
 
 /** Loads what the base map lacks, while nodes serve. @throws the reason of the signal, or any error of an import */
 export const completeBaseMap = (
   options: Pick<PrepareOptions, "config" | "log" | "progress"> & { readonly signal: AbortSignal },
-): Promise<void> =>
+): Promise<boolean> =>
   withImports(options, (deps) => ensureBaseMap({ ...deps, signal: options.signal }, options.progress));
 
 async function withImports<T>(

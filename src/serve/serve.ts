@@ -43,7 +43,7 @@ export async function serve(options: ServeOptions): Promise<void> {
       ...(services?.redisUrl ? { redisUrl: services.redisUrl } : {}),
     };
     signal.throwIfAborted();
-    const { demoAccounts } = await prepare({ config, log, demo: options.demo, progress: say });
+    const { demoAccounts, hasBaseMap } = await prepare({ config, log, demo: options.demo, progress: say });
     signal.throwIfAborted();
     const nodes = new Nodes(config, log);
     ending.unshift(() => nodes.stop(drainMs));
@@ -57,10 +57,12 @@ export async function serve(options: ServeOptions): Promise<void> {
       say(`Sign in with a user of the project; ${programName()} user password LOGIN sets a new password.`);
     }
     say("Ctrl-C stops it.");
-    const completed = completeBaseMap({ config, log, progress: say, signal }).catch((error: Error) => {
-      if (!signal.aborted) log.error({ err: error }, "the base map could not be loaded");
-    });
-    ending.unshift(() => completed);
+    if (!hasBaseMap) {
+      const completed = completeBaseMap({ config, log, progress: say, signal }).catch((error: Error) => {
+        if (!signal.aborted) log.error({ err: error }, "the base map could not be loaded");
+      });
+      ending.unshift(async () => void (await completed));
+    }
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
       signal.addEventListener("abort", () => resolve(), { once: true });

@@ -47,7 +47,7 @@ t.test("the base map is loaded once, hidden, and its styles are the program's", 
   let steps = 0;
   const count = (): void => void steps++;
   await t.rejects(ensureBaseMap(deps, interrupt), interrupted);
-  await ensureBaseMap(deps, count, groundLayers);
+  t.equal(await ensureBaseMap(deps, count, groundLayers), false, "there is more to load");
   t.strictSame(
     (await layers()).filter(({ kind }) => kind !== "Unknown").map(({ place }) => place),
     ["_base/world/borders", "_base/world/land"],
@@ -64,11 +64,11 @@ t.test("the base map is loaded once, hidden, and its styles are the program's", 
   const abort = new AbortController();
   const stopped = ensureBaseMap({ ...deps, signal: abort.signal }, () => abort.abort(interrupted));
   await t.rejects(stopped, interrupted);
-  await ensureBaseMap(deps, count);
+  t.equal(await ensureBaseMap(deps, count), true);
   const told = steps;
   t.equal(told, 2);
   await db.execute("update node set css_style = 'old' where code = 'land'");
-  await ensureBaseMap(deps, count);
+  t.equal(await ensureBaseMap(deps, count, groundLayers), true, "no more has to be looked for");
   t.equal(steps, told, "what is there is not loaded again");
   const base = (await layers()).filter(({ place }) => place.startsWith("_base/"));
   t.strictSame(base, [
