@@ -1,3 +1,4 @@
+import { maxPositions } from "../../../src/geo/wkb.js";
 import { BadFeature, badGeometry } from "../refusal.js";
 import type { RowEncoder } from "../rows.js";
 import { addPosition, type Shape, wkbOf } from "../shapes.js";
@@ -58,6 +59,20 @@ export class GpxFeature {
     else if (path[0] === "extensions" && isLeaf) this.extensions.set(name, text);
   }
 
+  /**
+   * Takes a waypoint with the same id and the same values as another point of this one, as exports of several points have it.
+   * @returns whether it is one
+   */
+  join(other: GpxFeature): boolean {
+    if (this.element !== "wpt" || other.element !== "wpt" || !this.extensions.has("svc_id")) return false;
+    if (this.parts.length >= maxPositions) return false;
+    if (!sameValues(this.extensions, other.extensions) || !sameValues(this.elements, other.elements))
+      return false;
+    this.parts.push(...other.parts);
+    this.problem ??= other.problem;
+    return true;
+  }
+
   /** @throws BadFeature */
   write(row: RowEncoder, namesKind: boolean): void {
     if (this.problem) throw this.problem;
@@ -104,8 +119,10 @@ export class GpxFeature {
   }
 
   private shape(): Shape | undefined {
-    const [first] = this.parts;
-    if (this.element === "wpt") return { kind: "Point", positions: first! };
+    if (this.element === "wpt") {
+      const points = this.parts.map((positions): Shape => ({ kind: "Point", positions }));
+      return points.length === 1 ? points[0] : { kind: "Multi", members: points };
+    }
     const lines = this.parts.filter(({ length }) => length > 3);
     this.hadShortPart = this.parts.some(({ length }) => length === 3);
     if (lines.length === 1) return { kind: "LineString", positions: lines[0]! };
@@ -118,3 +135,6 @@ export class GpxFeature {
     return [...this.extensions.values()].includes(name);
   }
 }
+
+const sameValues = (some: ReadonlyMap<string, string>, others: ReadonlyMap<string, string>): boolean =>
+  some.size === others.size && [...some].every(([name, text]) => others.get(name) === text);

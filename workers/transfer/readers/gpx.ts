@@ -14,12 +14,16 @@ export const readGpx: Reader = async ({ path, sink, encoding }) => {
   await readXml(text(), handler, async () => {
     if (sink.isFull) await sink.flush();
   });
+  handler.finish();
 };
 
 class GpxHandler implements XmlHandler {
   wantsText = true;
   private depth = 0;
   private feature: GpxFeature | undefined;
+  /** The one before, to which those that follow may belong. */
+  private whole: GpxFeature | undefined;
+  private joined = 0;
 
   constructor(
     private readonly sink: RowSink,
@@ -44,10 +48,29 @@ class GpxHandler implements XmlHandler {
     else if (this.depth === 1) this.end();
   }
 
+  /** The document has ended. */
+  finish(): void {
+    this.write();
+    if (this.joined > 0)
+      this.sink.note(`Waypoints that were joined to the one before, as parts of one object: ${this.joined}.`);
+  }
+
   private end(): void {
-    const { feature, sink } = this;
+    const { feature } = this;
     if (!feature) return;
     this.feature = undefined;
+    if (this.whole?.join(feature)) {
+      this.joined++;
+      return;
+    }
+    this.write();
+    this.whole = feature;
+  }
+
+  private write(): void {
+    const { whole: feature, sink } = this;
+    if (!feature) return;
+    this.whole = undefined;
     sink.add((row) => feature.write(row, this.namesKinds));
     if (feature.hadPositionValues)
       sink.note(
