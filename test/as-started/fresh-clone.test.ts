@@ -8,7 +8,7 @@ import { walk } from "./walk.js";
 /** A fresh clone, started by the README's first command with nothing set. */
 
 // The walk is one test, so all of it counts against the time of a file.
-t.setTimeout(600_000);
+t.setTimeout(1_200_000);
 const folder = await makeClone();
 const env = bareEnvironment(dirname(folder));
 await mkdir(join(folder, "data/icons"), { recursive: true });
