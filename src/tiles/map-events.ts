@@ -45,8 +45,8 @@ export interface MapListening {
 const defaultListeners = 5_000;
 const defaultOfClient = 500;
 const heartbeatMs = 8_000;
-/** Every so many heartbeats it is looked whether the caller may still read the map. */
-const heartbeatsToCheck = 4;
+/** How often it is looked whether the caller may still read the map, however much there is to tell. */
+const checkMs = 4 * heartbeatMs;
 /**
  * Events of a listener are at least so far apart; what changes meanwhile is told together. With many listeners it is more, so
  * that the node tells no more than so many events a second, however often a map is edited.
@@ -208,8 +208,9 @@ export class MapEvents {
   }
 
   private async *events(listening: MapListening): AsyncGenerator<string, void, undefined> {
-    const { changes, watchers } = this.options;
+    const { changes, watchers, clock } = this.options;
     let { map, caller } = await listening.access();
+    let checkedAt = clock.now();
     const { accountId } = caller;
     const pending = new Pending(map.project.id, map.id);
     let end = (): void => undefined;
@@ -232,31 +233,27 @@ export class MapEvents {
       const mapMissed = missed?.isMapChanged ? `${mapEvent}\n` : "";
       const missedChanges = missed ? changeEvent(missed.changed) : "";
       yield `retry: 2000\n${mapMissed}${missedChanges}id: ${this.idOf(map)}\n\n`;
-      for (let beats = 0; !ended.aborted; ) {
+      while (!ended.aborted) {
         if (pending.changed.size === 0 && !pending.isMapChanged) {
           if (await this.silence(pending, ended)) {
             if (ended.aborted) return;
-          } else {
-            beats++;
-            yield ":\n\n";
-          }
+          } else yield ":\n\n";
         }
         let isMapChanged = false;
-        if (pending.isMapChanged || beats >= heartbeatsToCheck) {
-          beats = 0;
+        if (pending.isMapChanged || clock.now() - checkedAt >= checkMs) {
           ({ isMapChanged } = pending);
           pending.isMapChanged = false;
           const { revision } = map;
           await this.turn();
           try {
             ({ map, caller } = await listening.access());
+            checkedAt = clock.now();
           } catch (error) {
             if (error instanceof Failure && error.kind === "unauthenticated") yield sessionEvent;
             // A client that comes back is told why.
             if (error instanceof Failure && error.kind !== "busy") return;
             // What cannot be looked at now is told later, and nothing before it is known that the caller may still hear it.
             pending.isMapChanged ||= isMapChanged;
-            beats = heartbeatsToCheck;
             await this.pause(retryMs, ended);
             yield ":\n\n";
             continue;

@@ -2,8 +2,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import t from "tap";
 import { publicCaller } from "../../src/catalog/state.js";
 import type { LayerVersion } from "../../src/changes/layer-version.js";
-import { busy, type Failure, forbidden } from "../../src/errors.js";
-import type { MapEventsOptions } from "../../src/tiles/map-events.js";
+import { busy, type Failure, forbidden, unauthenticated } from "../../src/errors.js";
+import { MapEvents, type MapEventsOptions } from "../../src/tiles/map-events.js";
+import { Hours } from "../support/hours.js";
 import { addObject, makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
 import { startServer, waitFor } from "../support/server.js";
 
@@ -266,6 +267,41 @@ t.test("what changes after the right to hear of it was withdrawn is not told", a
     events.join(""),
   );
 });
+
+t.test(
+  "whoever hears of one change after the other is not heard of for ever after his session",
+  async (t) => {
+    const { mapEvents, catalog } = server.nodes[0]!.services;
+    const { options } = mapEvents as unknown as { options: MapEventsOptions };
+    const hours = new Hours();
+    const events = new MapEvents({ ...options, clock: hours });
+    let looks = 0;
+    let hasEnded = false;
+    const access = async () => {
+      looks++;
+      if (hasEnded) throw unauthenticated();
+      return { map: await catalog.map("p", "m"), caller: publicCaller };
+    };
+    const { signal } = new AbortController();
+    const listening = events.listen({ access, client: "test", lastEventId: undefined, signal });
+    await listening.next();
+    const heard = async (): Promise<string> => {
+      const next = listening.next();
+      // Between two changes there is a pause, and less time than until it is silent.
+      await hours.pass(5_000);
+      await hours.turn();
+      options.watchers.layerChanged({ id: layer.id } as LayerVersion, [1, 1, 2, 2]);
+      return (await next).value ?? "";
+    };
+    for (let times = 0; times < 8; times++) t.match(await heard(), /^event: change/);
+    t.ok(looks > 1, "he is looked at while he hears of changes");
+    hasEnded = true;
+    let last = "";
+    for (let times = 0; times < 8 && !last.startsWith("event: session"); times++) last = await heard();
+    t.match(last, /^event: session/);
+    await listening.return?.();
+  },
+);
 
 t.test("a quiet connection stays open", async (t) => {
   const client = await listen();
