@@ -12,6 +12,8 @@ export function openRedis(url: string, log: Log): Redis {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     commandTimeout: 2_000,
+    // Without an answer for so long the connection is given up: what is sent would pile up in memory.
+    socketTimeout: 5_000,
     connectTimeout: 2_000,
     retryStrategy: (attempt: number) => Math.min(50 * attempt, 1_000),
     lazyConnect: true,

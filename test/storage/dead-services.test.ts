@@ -2,11 +2,12 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { openDatabase } from "../../src/storage/postgres.js";
+import { openRedis } from "../../src/storage/redis.js";
 import { freshDatabase } from "../support/database.js";
 import { DatabaseLink } from "../support/database-link.js";
 import { startNoting } from "../support/listening.js";
 import { quietLog } from "../support/log.js";
-import { testRedisUrl } from "../support/redis.js";
+import { freshPrefix, testRedisUrl } from "../support/redis.js";
 import { startServer, waitFor } from "../support/server.js";
 
 /** Nobody waits for ever for a database, or a Redis, that takes connections and says nothing. */
@@ -37,6 +38,38 @@ t.test("a node stops", async (t) => {
   t.ok(await endsWithin(30_000, server.nodes[0]!.stop(1_000)));
   await endsWithin(5_000, server.sql.end());
 });
+
+t.test("nothing piles up for a Redis that says nothing, and it is used again when it answers", async (t) => {
+  const link = await DatabaseLink.to(testRedisUrl());
+  const redis = openRedis(link.url, quietLog);
+  t.teardown(async () => {
+    redis.disconnect();
+    await link.close();
+  });
+  const key = `${freshPrefix()}piles`;
+  await redis.connect();
+  await redis.set(key, "1");
+  link.swallow();
+  const refused = await waitForRefusal(() => redis.set(key, Buffer.alloc(10_000)));
+  t.match(refused.message, /writeable|closed/i, "it is not waited for any more");
+  link.restore();
+  await waitFor(() => redis.status === "ready");
+  t.equal(await redis.get(key), "1");
+  await redis.del(key);
+});
+
+/** Sends commands until one is refused because there is no connection. @returns the reason */
+async function waitForRefusal(send: () => Promise<unknown>): Promise<Error> {
+  let refused: Error | undefined;
+  const note = (error: Error) => {
+    if (!/timed out/.test(error.message)) refused = error;
+  };
+  await waitFor(() => {
+    send().catch(note);
+    return refused !== undefined;
+  });
+  return refused!;
+}
 
 t.test("a connection of its own is refused in time, and its loss is noticed", async (t) => {
   const database = await freshDatabase();
