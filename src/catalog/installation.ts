@@ -16,7 +16,8 @@ export const storeProblems = {
   missing: {
     found: "the folder of files is not this installation's: it lacks what the database names",
     advice:
-      "mount or copy the folder `files` of this installation's data folder to where it was, or set dataDir to where it is",
+      "mount or copy the folder `files` of this installation's data folder to where it was, or set dataDir to where it is; " +
+      "if it is lost for ever, put the id of the table mapwright.installation into `files/installation`",
   },
   "another's": {
     found: "the folder of files belongs to another installation",
@@ -44,9 +45,11 @@ export async function compareStore(
   const { id, named } = row!;
   if (id !== null && mark === id) return "ours";
   const foreign = mark === undefined ? "missing" : "another's";
+  // A database with its id has a store: on a second machine an empty one is none, also before there are blobs.
+  if (id !== null) return foreign;
   if (named.length === 0) return mark === undefined ? "unmarked" : foreign;
-  // Installations from before there were marks, and backups of them. A database with its id knows better.
-  return id === null && (await someAreThere(named, blobs)) ? "unmarked" : foreign;
+  // Installations from before there were marks, and backups of them.
+  return (await someAreThere(named, blobs)) ? "unmarked" : foreign;
 }
 
 async function someAreThere(keys: readonly string[], blobs: Pick<BlobStore, "size">): Promise<boolean> {
@@ -62,15 +65,19 @@ async function someAreThere(keys: readonly string[], blobs: Pick<BlobStore, "siz
 
 /** As `compareStore`, and marks what is not marked yet; several nodes may do so at once. */
 async function claimStore(db: Database, blobs: BlobStore): Promise<StoreState> {
-  const state = await compareStore(db, blobs);
-  if (state !== "unmarked") return state;
-  const [row] = await db.write<{ id: string }>(
-    `insert into installation (id) values (coalesce($1::uuid, gen_random_uuid()))
-     on conflict (only_row) do update set id = installation.id returning id`,
-    [(await blobs.mark()) ?? null],
-  );
-  await blobs.setMark(row!.id);
-  return "ours";
+  if ((await compareStore(db, blobs)) === "ours") return "ours";
+  return db.transaction(async (tx) => {
+    // Another node may have marked one of the two just now.
+    await tx.execute("lock table installation in share row exclusive mode");
+    const state = await compareStore(tx, blobs);
+    if (state !== "unmarked") return state;
+    const [row] = await tx.query<{ id: string }>(
+      "insert into installation (id) values (coalesce($1::uuid, gen_random_uuid())) returning id",
+      [(await blobs.mark()) ?? null],
+    );
+    await blobs.setMark(row!.id);
+    return "ours";
+  });
 }
 
 /** Looks at the store again and again, as folders come and go, and logs what is wrong. */

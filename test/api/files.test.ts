@@ -248,6 +248,13 @@ t.test("a store that is not the one of the database is told from it, and is neve
     t.equal(await compareStore(tx, other), "another's");
     await server.sql.query("delete from file");
     t.equal(await compareStore(tx, blobs), "another's", "a new database beside files of another one");
+    await server.sql.query("insert into installation (id) values (gen_random_uuid())");
+    t.equal(
+      await compareStore(tx, new FolderBlobStore(join(base, "new"))),
+      "missing",
+      "a second machine without the shared folder, before there are files",
+    );
+    await server.sql.query("delete from installation");
     t.equal(
       await compareStore(tx, new FolderBlobStore(join(base, "new"))),
       "unmarked",
