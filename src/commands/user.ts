@@ -12,6 +12,7 @@ import {
 import { closeSessionsOf } from "../access/sessions.js";
 import { projectId } from "../catalog/projects.js";
 import type { Role } from "../catalog/state.js";
+import { failed } from "../errors.js";
 import { programName } from "../program-name.js";
 import { confirm, yesOption } from "./confirm.js";
 import {
@@ -39,9 +40,11 @@ export function register(program: Command, env: CommandEnvironment): void {
     .argument("<login>")
     .requiredOption("--project <code>", "the project")
     .addOption(
-      new Option("--role <role>", "role in the project")
-        .choices(["admin", "editor", "viewer"])
-        .default("viewer"),
+      new Option("--role <role>", "role in the project; a new user's is viewer without it").choices([
+        "admin",
+        "editor",
+        "viewer",
+      ]),
     )
     .option(
       "--existing [project]",
@@ -66,6 +69,12 @@ Examples:
         const { existing } = options;
         const shared = existing && (await accountOf(db, login, existing === true ? undefined : existing));
         const known = await findMember(db, project, login);
+        if (known && !shared && options.role === undefined)
+          throw failed(
+            "invalid_value",
+            `${login} is a user of ${options.project} already: --role changes the role, "user password" the password.`,
+          );
+        const role = options.role ?? "viewer";
         const others = known || shared ? [] : await accountsOf(db, login);
         if (others.length > 0 && !isJson(command))
           say(
@@ -76,7 +85,7 @@ Examples:
         const { created } = await addMember(db, {
           login,
           projectId: project,
-          role: options.role,
+          role,
           ...(password === undefined ? {} : { password }),
           ...(shared ? { accountId: shared.id } : {}),
         });
@@ -87,8 +96,8 @@ Examples:
             ? " The user was there already and keeps its password."
             : ` It is the same account and password as in ${projectsOf(shared ? [shared] : [])}.`;
         report(env, command, {
-          message: `${login} is ${options.role} of ${options.project}.${note}`,
-          value: { login, project: options.project, role: options.role, created },
+          message: `${login} is ${role} of ${options.project}.${note}`,
+          value: { login, project: options.project, role, created },
         });
       });
     });
@@ -170,7 +179,7 @@ Examples:
 
 interface AddOptions {
   readonly project: string;
-  readonly role: Role;
+  readonly role?: Role;
   /** true = the only account. */
   readonly existing?: string | true;
 }

@@ -143,6 +143,12 @@ t.test("a user's password comes from standard input where there is no terminal",
   t.match(await run("user add anna --project second", ""), { status: 1, stderr: /city.*--existing/s });
   const existing = await run("user add anna --existing --project second --role editor");
   t.match(existing, { status: 0, stderr: /same account and password as in city/ });
+  const again = await run("user add anna --project city", "other password\n");
+  t.match(
+    again,
+    { status: 1, stderr: /--role changes the role/ },
+    "an administrator does not become a viewer",
+  );
   t.match(await run("user add anna --project second --role viewer"), { stderr: /keeps its password/ });
   const [{ account }] = JSON.parse((await run("user list --json")).stdout);
   t.same(JSON.parse((await run("user list --json")).stdout), [
