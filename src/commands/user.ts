@@ -69,7 +69,7 @@ Examples:
         const { existing } = options;
         const shared = existing && (await accountOf(db, login, existing === true ? undefined : existing));
         const known = await findMember(db, project, login);
-        if (known && !shared && options.role === undefined)
+        if (known && options.role === undefined && (!shared || shared.id === known.id))
           throw failed(
             "invalid_value",
             `${login} is a user of ${options.project} already: --role changes the role, "user password" the password.`,
