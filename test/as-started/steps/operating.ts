@@ -73,7 +73,7 @@ const uses: Readonly<Record<string, (world: World) => Promise<string>>> = {
 
 /** What each says when it has done its work. */
 const says: Readonly<Record<string, RegExp>> = {
-  help: /Usage: mapwright project /,
+  help: /Usage: (?:npx )?mapwright project /,
   serve: /Mapwright is ready: http/,
   "project create": /"project":"second"/,
   "project list": /"town"/,
