@@ -492,7 +492,7 @@ t.test("an export of tiles is refused as long as it would lack a layer", async (
   const { repair } = await outdatedStyle(map);
   const made = () => api("GET", `${map}/export/?format=pmtiles&minzoom=0&maxzoom=1&base=0`, { token });
   const refused = await made();
-  t.match(refused, { status: 503, json: { code: "busy", message: /bad/ } });
+  t.match(refused, { status: 500, json: { code: "invalid_value", message: /bad/ } });
   await repair();
   t.equal((await until(made, ({ status }) => status === 200)).status, 200);
 });
