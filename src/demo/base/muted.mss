@@ -1,7 +1,7 @@
 /* Pale and without names: below maps of numbers. */
 @water: #d3e0ea;
-@coast: #b3c6d3;
-@river: #b0c6d6;
+@coast: #becdd8;
+@river: #bccedb;
 @land: #f7f7f6;
 @border: #d2cfca;
 @name: #8a8a8a;
