@@ -40,11 +40,11 @@ export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>
     return () => process.off(name, listener);
   });
   const shell = process.ppid;
-  const watch = setInterval(() => {
-    // A signal ends npx and its shell, between it and us, and neither passes it on.
+  // A signal ends npx and its shell, between it and us, and neither passes it on.
+  const look = () => {
     if (process.ppid !== shell && !controller.signal.aborted) controller.abort(new Interrupted("SIGTERM"));
-  }, npxMs).unref();
-  if (!isOfNpx()) clearInterval(watch);
+  };
+  const watch = isOfNpx() ? setInterval(look, npxMs).unref() : undefined;
   try {
     return await work(controller.signal);
   } finally {

@@ -45,7 +45,8 @@ export function publishedLayers(map: MapState, caller: Caller): LayerNode[] {
 
 /**
  * The entries of the settings that the caller may read, sorted by descending priority. Without settings: every string
- * and text column of the published layers, with the first of each layer as name column, and a weight and a detail where columns evidently hold them.
+ * and text column of the published layers, with the first of each layer as name column, and a weight and a
+ * detail where columns evidently hold them.
  */
 export function searchEntries(
   map: MapState,

@@ -1,4 +1,5 @@
 import t from "tap";
+import { makeMap } from "../support/maps.js";
 import { startServer } from "../support/server.js";
 import {
   makeTown,
@@ -173,6 +174,27 @@ t.test("a map that does not exist is said not to, and another can be chosen", as
   await soon(t).match(() => page.url(), /map=town/);
   await page.context().close();
 });
+
+t.test(
+  "a map without layers, and a server without maps, lead to the page that says what to do",
+  async (t) => {
+    await makeMap(server, "bare");
+    const isThere = async (link: string | null) =>
+      t.equal((await fetch(new URL(link ?? "none", `${server.url}/`))).status, 200, `${link}`);
+    const bare = await openPage(browser, `${server.url}/#project=p&map=bare`);
+    await isThere(await bare.page.getAttribute(".hint:has-text('no layers yet') a", "href"));
+    await bare.page.context().close();
+    const publish = async (isPublic: boolean) => {
+      await server.sql.query("update map set has_publication = $1", [isPublic]);
+      await server.nodes[0]!.services.changes.propagate();
+    };
+    await publish(false);
+    const none = await openPage(browser, `${server.url}/`, { waitForMap: false });
+    await isThere(await none.page.getAttribute(".stage:has-text('No maps yet') a", "href"));
+    await none.page.context().close();
+    await publish(true);
+  },
+);
 
 t.test("a server that does not answer can be asked again", async (t) => {
   const context = await browser.newContext({ locale: "en-GB" });

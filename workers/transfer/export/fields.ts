@@ -166,12 +166,15 @@ const typeNotes = {
 
 const longestText = 254;
 
-function dbfText({ column, name, survey, losses }: Place): ReturnType<Planner> {
-  const cut = lossOfColumn(
-    column.name,
-    `# text was cut to ${longestText} bytes.`,
-    `# texts were cut to ${longestText} bytes.`,
+const lossOfCut = (column: string, unit: "bytes" | "characters") =>
+  lossOfColumn(
+    column,
+    `# text was cut to ${longestText} ${unit}.`,
+    `# texts were cut to ${longestText} ${unit}.`,
   );
+
+function dbfText({ column, name, survey, losses }: Place): ReturnType<Planner> {
+  const cut = lossOfCut(column.name, "bytes");
   const blank = lossOfColumn(
     column.name,
     "# empty text is read as no value.",
@@ -198,11 +201,7 @@ function dbfText({ column, name, survey, losses }: Place): ReturnType<Planner> {
 }
 
 function mapInfoText({ column, name, survey, losses }: Place): ReturnType<Planner> {
-  const cut = lossOfColumn(
-    column.name,
-    `# text was cut to ${longestText} characters.`,
-    `# texts were cut to ${longestText} characters.`,
-  );
+  const cut = lossOfCut(column.name, "characters");
   const foreign = lossOfColumn(
     column.name,
     'in # text, characters that are not in Windows-1251 became "?".',
