@@ -32,7 +32,7 @@ export async function exportSource(
   const where = conditions.length > 0 ? ` where ${conditions.join(" and ")}` : "";
   return {
     statement: {
-      text: `select svc_id,mapwright.without_empty_parts(${request.srid === 3857 ? mercator : "geom"}) as g${list} from ${layerTable(layer.id)}${where}`,
+      text: `select svc_id,${request.srid === 3857 ? mercator : whole("geom")} as g${list} from ${layerTable(layer.id)}${where}`,
       values: values.list,
     },
     columns: columns.map((column) => ({ name: column.name, type: exportedType(column) })),
@@ -40,9 +40,11 @@ export async function exportSource(
   };
 }
 
+const whole = (column: string) => `mapwright.without_empty_parts(${column})`;
 /** geom_3857 has no heights, and is cut at the latitudes of Web Mercator. */
 const mercator =
-  "case when st_zmflag(geom)=2 and st_ymin(geom)>=-85.06 and st_ymax(geom)<=85.06 then mapwright.project_mercator(geom) else geom_3857 end";
+  "case when st_zmflag(geom)=2 and st_ymin(geom)>=-85.06 and st_ymax(geom)<=85.06 " +
+  `then mapwright.project_mercator(${whole("geom")}) else ${whole("geom_3857")} end`;
 
 function exportedType({ type }: FileColumn): ExportedType {
   switch (type) {

@@ -1,2 +1,2 @@
--- functions: 6b900536454e376fac0d092e4e0cdc53
+-- functions: 4473169f62002aa8fa984ce887b364ee
 -- Of geometries with empty parts points are taken, JSON and files are made without those parts.
