@@ -62,7 +62,8 @@ t.test("nodes count the requests of a client together, and refuse nobody else's"
 
 t.test("other work of the client is not refused", async (t) => {
   const headers = { "x-forwarded-for": "198.51.100.1" };
-  t.equal(refusedOf(await read(1, "198.51.100.1")), 1);
+  // A window may have ended meanwhile, of which the next one then covers a little less.
+  t.equal(refusedOf((await read(limit, "198.51.100.1")).slice(-1)), 1);
   const list = await server.api("GET", "m/layers/a/objects/", { headers });
   t.match(list, { status: 200 });
   t.equal(list.headers.get("ratelimit"), null);

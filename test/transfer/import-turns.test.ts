@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import t from "tap";
 import { importIntoLayer } from "../../src/import/import-layer.js";
+import type { Progress } from "../../src/import/import-request.js";
 import { collection, feature, importBench } from "../support/transfer.js";
 
 /** Whose file is read next. */
@@ -18,8 +19,11 @@ t.test("within a project accounts take turns, however many files one of them sen
   const send = async (accountId: number, path: string, signal?: AbortSignal) => {
     const target = { layerId: await bench.layer(), projectId: 7, accountId, language: "en" };
     const source = { files: [{ path, name: path }], action: "merge" } as const;
-    await importIntoLayer(bench.deps, target, source, signal && { signal });
-    read.push(accountId);
+    // Told when a file is read. Which of two that were read is written first is another matter.
+    const onProgress = ({ phase }: Progress) => {
+      if (phase === "checking") read.push(accountId);
+    };
+    await importIntoLayer(bench.deps, target, source, { onProgress, ...(signal && { signal }) });
   };
   const { counts } = bench.transfer;
   const waits = async (running: number, waiting: number) => {
@@ -38,6 +42,7 @@ t.test("within a project accounts take turns, however many files one of them sen
   ended.abort(new Error("ended"));
   await held;
   await Promise.all(sent);
+  t.equal(read.length, 3);
   t.equal(read[0], 2, `whoever had none is the next: ${read}`);
 });
 

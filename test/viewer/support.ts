@@ -171,8 +171,9 @@ export const pictureComplete = (page: Page, withinMs?: number): Promise<void> =>
 /** What the page looks like now. */
 export const screen = async (page: Page): Promise<Picture> => picture(await page.screenshot());
 
-/** Where a place of the map is in the page. */
+/** Where a place of the map is in the page, once the map has come to rest. */
 export async function pixelOf(page: Page, lat: number, lon: number): Promise<{ x: number; y: number }> {
+  await until(page, "!document.querySelector('.leaflet-pan-anim, .leaflet-zoom-anim')");
   const hash = new URLSearchParams(new URL(page.url()).hash.slice(1));
   const size = page.viewportSize()!;
   const side = 256 * 2 ** Number(hash.get("z"));
