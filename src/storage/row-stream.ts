@@ -1,10 +1,11 @@
-import Cursor from "pg-cursor";
+import type pg from "pg";
 import type { Cancelling } from "./cancel-requests.js";
 import { connectionLost, endsConnection, isConnectionLost, markCancelled } from "./connection-errors.js";
 import type { Connections, Lease } from "./connections.js";
+import { PartialCursor } from "./partial-cursor.js";
 import { ownersOf, type PlaceOwner } from "./places.js";
 
-/** Reads rows in batches through a cursor. */
+/** Reads rows in batches through a cursor; a batch of large rows is smaller than was asked for. */
 
 const stallMs = 30_000;
 /** How long a consumer may take for a batch while others wait for a place, if its stream can be continued later. */
@@ -91,7 +92,7 @@ interface Statement {
 
 class OpenCursor<Row extends object> {
   /** Opened when PostgreSQL may work on it: also what looks at its statement and locks its tables takes time. */
-  private cursor: Cursor<Row> | undefined;
+  private cursor: PartialCursor<Row> | undefined;
   private isRunning = false;
   /** How long the last batch took. */
   private batchMs = 0;
@@ -129,13 +130,13 @@ class OpenCursor<Row extends object> {
       leave();
       return [];
     }
-    this.cursor ??= lease.client.query(new Cursor<Row>(statement.text, statement.values as unknown[]));
+    this.cursor ??= submit(lease.client, new PartialCursor<Row>(statement.text, [...statement.values]));
     const begun = performance.now();
     this.isRunning = true;
     this.timer = setTimeout(() => this.cancel(), this.request.batchTimeoutMs);
     connections.expectAnswer(lease.client);
     try {
-      return await this.cursor.read(count);
+      return await this.cursor.next(count);
     } catch (error) {
       this.hasFailed = true;
       if (this.cancelling) markCancelled(error);
@@ -212,9 +213,14 @@ class OpenCursor<Row extends object> {
     request.signal?.removeEventListener("abort", this.abort);
     // What came before it the client has taken.
     if (request.signal?.aborted) connections.abandoned.note(request.owner.client, this.batchMs);
-    await this.endCancelling();
+    const { cursor } = this;
+    if (cursor?.isPartial) {
+      this.cancel();
+      cursor.discard();
+    } else await this.endCancelling();
     // A failed cursor is already closed; closing it again would wait until the timeout.
-    this.lost ??= this.hasFailed || !this.cursor ? undefined : await closeCursor(this.cursor);
+    this.lost ??= this.hasFailed || !cursor ? undefined : await closeCursor(cursor);
+    await this.endCancelling();
     if (!this.lost)
       await lease.client.query("reset statement_timeout").catch((error: Error) => {
         this.lost = error;
@@ -240,8 +246,13 @@ class OpenCursor<Row extends object> {
   }
 }
 
+function submit<Row extends object>(client: pg.ClientBase, cursor: PartialCursor<Row>): PartialCursor<Row> {
+  client.query(cursor as unknown as pg.Submittable);
+  return cursor;
+}
+
 /** Closes a cursor. Returns an error if its connection is unusable. */
-async function closeCursor<Row extends object>(cursor: Cursor<Row>): Promise<Error | undefined> {
+async function closeCursor<Row extends object>(cursor: PartialCursor<Row>): Promise<Error | undefined> {
   let timer: NodeJS.Timeout | undefined;
   try {
     // After a lost connection, the server never responds to the close.

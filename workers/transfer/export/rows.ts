@@ -1,6 +1,6 @@
 import type pg from "pg";
-import Cursor from "pg-cursor";
 import type { ExportedColumn, ExportFileRequest } from "../../../src/hosts/export-messages.js";
+import { PartialCursor } from "../../../src/storage/partial-cursor.js";
 import type { FieldValue } from "./flatgeobuf.js";
 
 /** Reads the objects of an export. */
@@ -20,15 +20,16 @@ export async function* readRows(
 ): AsyncGenerator<Row[]> {
   const list = columns.map((_: ExportedColumn, index) => `,v${index}`).join("");
   const text = `select svc_id::float8,st_asbinary(g,'NDR')${list} from (${source.text}) s order by svc_id`;
-  const cursor = client.query(new Cursor<Row>(text, [...source.values], { rowMode: "array" }));
+  const cursor = new PartialCursor<Row>(text, [...source.values], { rowMode: "array" });
+  client.query(cursor as unknown as pg.Submittable);
   let size = 50;
-  let next = cursor.read(size);
+  let next = cursor.next(size);
   for (;;) {
     const rows = await next;
     if (rows.length === 0) return;
     const bytes = rows.reduce((sum, row) => sum + rowBytes(row), 0);
     size = Math.max(1, Math.min(4 * size, 2_000, Math.floor((batchBytes * rows.length) / (bytes + 1))));
-    next = cursor.read(size);
+    next = cursor.next(size);
     // Whoever asks for the next batch gets its error; after a failure nobody asks.
     next.catch(() => undefined);
     yield rows;
