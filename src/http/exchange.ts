@@ -2,6 +2,7 @@ import type { HttpResponse } from "uWebSockets.js";
 import { Failure, notFound, tooLarge } from "../errors.js";
 import type { Log } from "../log.js";
 import { clientName, isUncompressed, RequestBody } from "./body.js";
+import type { BodyTurns } from "./body-turns.js";
 import { type CachedReply, cachedRoute, keptFor, sendKept } from "./cached.js";
 import { errorResponse, isCancelledQuery } from "./errors.js";
 import { addressText, type ForwardedReader, pathPrefix } from "./forwarded.js";
@@ -34,6 +35,7 @@ export interface ExchangeContext<S> {
   readonly maxUploadBytes: number;
   /** Memory of all bodies. */
   readonly receiving: Receiving;
+  readonly bodyTurns: BodyTurns;
   /** Disk of all uploaded files. */
   readonly tempSpace: TempSpace;
 }
@@ -92,7 +94,11 @@ class Exchange<S> implements ReplyContext {
     this.request = head;
     this.header = (name) => head.headers.get(name);
     this.writer = new ResponseWriter(res);
-    this.incoming = new IncomingBody(res, head.bodyBytes, context.receiving);
+    this.incoming = new IncomingBody(res, head.bodyBytes, {
+      receiving: context.receiving,
+      turns: context.bodyTurns,
+      client: () => this.client,
+    });
     this.writer.onDisconnect(() => this.incoming.abort());
     this.peer = addressText(new Uint8Array(res.getRemoteAddress()));
     this.temp = new TempFiles(context.tempDir, context.tempSpace, head.headers.has("idempotency-key"));

@@ -1,5 +1,6 @@
 import type { HttpResponse } from "uWebSockets.js";
 import { type Failure, tooLarge } from "../errors.js";
+import type { BodyTurns } from "./body-turns.js";
 import type { Receiving, Share } from "./receiving.js";
 
 /** The bytes of a request body as they arrive, with backpressure. */
@@ -12,18 +13,31 @@ export class ClientDisconnected extends Error {
   }
 }
 
-/** With more unread bytes than this the socket is paused. One read of the socket brings up to 512 KiB. */
-const highWaterBytes = 128 * 1024;
+/**
+ * After so many bytes the socket is paused until those are read and it is this body's turn. What has arrived by then comes all at
+ * once.
+ */
+const mostOfTurn = 128 * 1024;
+
+export interface BodyPlaces {
+  /** In memory. */
+  readonly receiving: Receiving;
+  readonly turns: BodyTurns;
+  /** Address of the client. */
+  readonly client: () => string;
+}
 
 export class IncomingBody {
   private queue: Buffer[] = [];
-  private queuedBytes = 0;
   private received = 0;
+  /** Received since the socket was resumed. */
+  private ofTurn = 0;
   private ended: boolean;
   private disconnected = false;
   private discarding = false;
   private paused = false;
   private pausing = false;
+  private waiting = false;
   private wake: (() => void) | undefined;
   private finished: (() => void) | undefined;
   private refused: Failure | undefined;
@@ -37,12 +51,13 @@ export class IncomingBody {
   constructor(
     private readonly res: HttpResponse,
     readonly declaredBytes: number | undefined,
-    receiving: Receiving,
+    private readonly places: BodyPlaces,
   ) {
     this.ended = declaredBytes === 0;
     if (this.ended) return;
-    this.share = receiving.share((reason) => this.refuse(reason));
+    this.share = places.receiving.share((reason) => this.refuse(reason));
     res.onData((chunk, last) => this.accept(chunk, last));
+    if ((declaredBytes ?? 0) > mostOfTurn) this.pauseSoon();
   }
 
   /** True when there is no body, or an empty one has ended. */
@@ -63,10 +78,10 @@ export class IncomingBody {
     }
     if (chunk.byteLength > 0 && !this.discarding) {
       this.received += chunk.byteLength;
-      this.queuedBytes += chunk.byteLength;
+      this.ofTurn += chunk.byteLength;
       // The library reuses the chunk's memory after this call.
       this.queue.push(Buffer.from(chunk.slice(0)));
-      if (this.queuedBytes > highWaterBytes) this.pauseSoon();
+      if (this.ofTurn > mostOfTurn) this.pauseSoon();
       this.share?.take(chunk.byteLength);
     }
     this.wake?.();
@@ -98,15 +113,27 @@ export class IncomingBody {
     this.pausing = true;
     setImmediate(() => {
       this.pausing = false;
-      if (this.ended || this.disconnected || this.discarding || this.queuedBytes <= highWaterBytes) return;
+      if (this.ended || this.disconnected || this.discarding) return;
       this.paused = true;
       this.res.pause();
+      this.waitForTurn();
+    });
+  }
+
+  /** Resumes the socket when what has come is read and it is this body's turn. */
+  private waitForTurn(): void {
+    if (!this.paused || this.waiting || this.queue.length > 0) return;
+    this.waiting = true;
+    this.places.turns.wait(this.places.client(), () => {
+      this.waiting = false;
+      this.resume();
     });
   }
 
   private resume(): void {
     if (!this.paused) return;
     this.paused = false;
+    this.ofTurn = 0;
     if (!this.disconnected) this.res.resume();
   }
 
@@ -119,8 +146,7 @@ export class IncomingBody {
       if (this.refused) throw this.refused;
       const chunk = this.queue.shift();
       if (chunk) {
-        this.queuedBytes -= chunk.length;
-        if (this.queue.length === 0) this.resume();
+        this.waitForTurn();
         return chunk;
       }
       if (this.disconnected) throw new ClientDisconnected();
@@ -183,7 +209,6 @@ export class IncomingBody {
   discard(): void {
     this.discarding = true;
     this.queue = [];
-    this.queuedBytes = 0;
     this.resume();
   }
 

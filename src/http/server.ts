@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { Config } from "../config.js";
 import type { Log } from "../log.js";
+import { BodyTurns } from "./body-turns.js";
 import { type CachedReply, cachedRoute, mayBeCached, sendCached, takes } from "./cached.js";
 import { errorPage } from "./errors.js";
 import { type ExchangeContext, handleRequest } from "./exchange.js";
@@ -99,6 +100,7 @@ export function createServer<S>(options: ServerOptions<S>): Server {
     maxBodyBytes: config.maxBodyBytes,
     maxUploadBytes: config.maxUploadBytes,
     receiving: new Receiving(config.receiving.memoryBytes),
+    bodyTurns: new BodyTurns(),
     tempSpace: new TempSpace(tempDir, {
       bytes: config.receiving.fileBytes,
       freeBytes: config.receiving.freeBytes,

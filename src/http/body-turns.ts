@@ -1,0 +1,34 @@
+import { type Clock, systemClock } from "../clock.js";
+import { clientOwners, networkOf } from "../turns/clients.js";
+import { FairQueue } from "../turns/fair-queue.js";
+
+/**
+ * Whose body is read on in a turn of the event loop. The library hands over all that has arrived on each connection, which can
+ * be megabytes of each of hundreds, before anything else runs. So bodies that have brought much wait, and one of them is read on
+ * in a turn, clients as often as each other.
+ */
+export class BodyTurns {
+  private readonly waiting = new FairQueue<() => void>();
+  /** Whether the turn that comes is a body's. */
+  private isTaken = false;
+
+  constructor(private readonly clock: Pick<Clock, "turn"> = systemClock) {}
+
+  /**
+   * Calls `read` before the turn that is the body's. As many may wait as there are connections.
+   * @param client its address
+   */
+  wait(client: string, read: () => void): void {
+    this.waiting.add(clientOwners(networkOf(client)), read);
+    if (!this.isTaken) this.give();
+  }
+
+  private readonly give = (): void => {
+    const next = this.waiting.take();
+    this.isTaken = next !== undefined;
+    if (!next) return;
+    next.task();
+    this.waiting.leave(next.owners, 1);
+    void this.clock.turn().then(this.give);
+  };
+}
