@@ -185,6 +185,10 @@ export type MosaicResponse =
     }
   /** None of the images can be read, or they are too large. */
   | { readonly ok: false; readonly isTooLarge?: boolean };
+/** Of one picture for styles as it is sent, and of a zip of them, also unpacked. */
+export const maxPictureBytes = 1024 ** 2;
+export const maxPictureArchiveBytes = 256 * 1024 ** 2;
+
 /** Pictures for styles, to be checked and written anew. */
 export interface PicturesRequest {
   /** The uploaded file: a zip of pictures, or one picture. */
@@ -215,6 +219,9 @@ export type PicturesResponse =
     }
   /** The archive cannot be read. */
   | { readonly ok: false; readonly error: string };
+
+/** Of a font for styles as it is sent. */
+export const maxFontBytes = 4 * 1024 ** 2;
 
 /** A font for styles, to be checked and written anew. */
 export interface FontRequest {

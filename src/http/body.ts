@@ -39,6 +39,7 @@ type ReadMode = "bytes" | "form" | "file" | "upload";
 /** Reads a request body. The result is kept, so that two callers can read the same body in the same way. */
 export class RequestBody implements Body {
   readonly limits: Body["limits"];
+  private readonly fileBytes: number;
   private mode: ReadMode | undefined;
   private parts: Promise<Buffer[]> | undefined;
   private parsed: Promise<unknown> | undefined;
@@ -52,11 +53,13 @@ export class RequestBody implements Body {
     {
       bytes: maxBytes = storage.memoryBytes,
       earlyBytes = maxBytes,
+      fileBytes = storage.fileBytes,
       ...counts
     }: BodyLimits = defaultBodyLimits,
   ) {
     const bytes = Math.min(maxBytes, storage.memoryBytes);
     this.limits = { ...counts, bytes, earlyBytes: Math.min(earlyBytes, bytes) };
+    this.fileBytes = Math.min(fileBytes, storage.fileBytes);
   }
 
   get receivedBytes(): number {
@@ -148,8 +151,7 @@ export class RequestBody implements Body {
 
   toFile(): Promise<UploadedFile> {
     this.readAs("file");
-    const { temp, fileBytes } = this.storage;
-    this.file ??= temp.store(this.passing(fileBytes), this.headers.clientName);
+    this.file ??= this.storage.temp.store(this.passing(this.fileBytes), this.headers.clientName);
     return this.file;
   }
 
@@ -165,11 +167,10 @@ export class RequestBody implements Body {
     const { contentType } = this.headers;
     if (!isMultipart(contentType)) return { files: [], fields: await this.fields(), fileRefused: false };
     this.readAs("upload");
-    const { temp, fileBytes } = this.storage;
     this.form ??= readForm(this.incoming, {
       contentType,
       bytes: this.limits.bytes,
-      file: { name, most: this.limits.files, bytes: fileBytes, admit, temp },
+      file: { name, most: this.limits.files, bytes: this.fileBytes, admit, temp: this.storage.temp },
     });
     return this.form;
   }

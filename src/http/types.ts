@@ -33,6 +33,8 @@ export interface BodyLimits {
   readonly values: number;
   /** Files of one form field that are kept; a form with more is refused. Absent: the first is kept, others are skipped. */
   readonly files?: number;
+  /** Bytes of the uploaded files; absent = the limit of the installation, which also caps this one. */
+  readonly fileBytes?: number;
 }
 
 /** Default of `Route.takes`. */

@@ -149,7 +149,7 @@ t.test("what is no font, and paths that no font can have, are refused", async (t
     status: 500,
     json: { code: "unsupported_format", message: /no TrueType or OpenType font/ },
   });
-  t.match((await put("big.ttf", Buffer.alloc(5 * 1024 ** 2))).json.message, /larger than 4 MB/);
+  t.equal((await put("big.ttf", Buffer.alloc(5 * 1024 ** 2))).status, 413);
   for (const path of ["x.woff", "x.svg", ".hidden.ttf", "a/.b/c.ttf", "%2e%2e/x.ttf"])
     t.ok((await put(path, blockFont({ family: "x" }))).status >= 400, path);
   const map = await server.api("POST", "", { token: admin, body: { code: "fonts" } });

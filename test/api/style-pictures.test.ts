@@ -292,6 +292,8 @@ t.test(
       .png()
       .toBuffer();
     t.match((await put("big.png", big, "image/png")).text, /larger than 1024/);
+    const long = await put("long.png", Buffer.alloc(2 * 1024 ** 2), "image/png");
+    t.equal(long.status, 413, "what is longer is not received");
   },
 );
 

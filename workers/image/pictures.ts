@@ -1,7 +1,13 @@
 import { createHash } from "node:crypto";
-import { readFile, stat, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { PicturesRequest, PicturesResponse, SafePicture } from "../../src/hosts/messages.js";
+import {
+  maxPictureArchiveBytes,
+  maxPictureBytes,
+  type PicturesRequest,
+  type PicturesResponse,
+  type SafePicture,
+} from "../../src/hosts/messages.js";
 import { isPicturePath } from "../../src/style/picture-path.js";
 import { Refusal } from "../transfer/refusal.js";
 import { ByteBudget, ZipArchive } from "../transfer/zip-archive.js";
@@ -11,9 +17,6 @@ import { sharp } from "./vips.js";
 
 /** Pictures for styles: each is read and written anew, so that nothing of the file that was sent is drawn from. */
 
-/** Of one picture as it was sent. */
-const maxBytes = 1024 ** 2;
-const maxArchiveBytes = 256 * 1024 ** 2;
 const maxPictures = 5_000;
 
 /** A picture is refused. The message is a sentence for its author. */
@@ -32,7 +35,7 @@ async function archived(path: string, folder: string): Promise<PicturesResponse>
   const refused: Record<string, string> = {};
   const unpacked = join(folder, "unpacked");
   try {
-    await ZipArchive.use(path, new ByteBudget(maxArchiveBytes), async (archive) => {
+    await ZipArchive.use(path, new ByteBudget(maxPictureArchiveBytes), async (archive) => {
       for (const file of archive.files) {
         const name = file.name.normalize();
         // Such as notes, licences, and what systems add of their own.
@@ -46,7 +49,8 @@ async function archived(path: string, folder: string): Promise<PicturesResponse>
           let bytes = 0;
           for await (const chunk of archive.read(file)) {
             bytes += chunk.length;
-            if (bytes > maxBytes) throw tooLarge();
+            if (bytes > maxPictureBytes)
+              throw new PictureRefusal(`It is larger than ${maxPictureBytes / 1024 ** 2} MB.`);
             chunks.push(chunk);
           }
           await writeFile(unpacked, Buffer.concat(chunks));
@@ -79,11 +83,8 @@ async function attempt(
   }
 }
 
-const tooLarge = (): PictureRefusal => new PictureRefusal(`It is larger than ${maxBytes / 1024 ** 2} MB.`);
-
 /** @throws PictureRefusal, SvgRefusal */
 async function safePicture(source: string, path: string, file: string): Promise<SafePicture> {
-  if ((await stat(source)).size > maxBytes) throw tooLarge();
   const isSvg = /\.svg$/i.test(path);
   const { content, width, height } = isSvg ? await safeSvg(source) : await safeBitmap(source);
   await writeFile(file, content);

@@ -183,7 +183,9 @@ function bodyLimits({ takes, body }: Operation, config: Installation["config"]):
   return {
     bytes,
     ...(early < bytes ? { bytesWithoutToken: early } : {}),
-    ...(body?.hasFile ? { fileBytes: config.maxUploadBytes } : {}),
+    ...(body?.hasFile
+      ? { fileBytes: Math.min(takes.fileBytes ?? config.maxUploadBytes, config.maxUploadBytes) }
+      : {}),
   };
 }
 

@@ -4,6 +4,7 @@ import type { StoredFont } from "../../catalog/state.js";
 import { failed, notFound } from "../../errors.js";
 import { HostError } from "../../hosts/host.js";
 import type { ImageUser } from "../../hosts/image.js";
+import { maxFontBytes } from "../../hosts/messages.js";
 import type { Reply, Request } from "../../http/types.js";
 import { installedFace, isFontPath } from "../../style/fonts.js";
 import type { Answered } from "../request/answer-schemas.js";
@@ -37,6 +38,7 @@ const fontBody = upload(
   {},
   {
     file: "The font: TTF or OTF.",
+    bytes: maxFontBytes,
     raw: { "font/ttf": binary, "font/otf": binary, "application/octet-stream": binary },
   },
 );

@@ -3,7 +3,7 @@ import type { ProjectState, StoredPicture } from "../../catalog/state.js";
 import { failed, notFound } from "../../errors.js";
 import { HostError } from "../../hosts/host.js";
 import type { ImageUser } from "../../hosts/image.js";
-import type { SafePicture } from "../../hosts/messages.js";
+import { maxPictureArchiveBytes, maxPictureBytes, type SafePicture } from "../../hosts/messages.js";
 import type { Reply, Request } from "../../http/types.js";
 import { isPicturePath } from "../../style/picture-path.js";
 import type { Answered } from "../request/answer-schemas.js";
@@ -38,6 +38,7 @@ const pictureBody = upload(
   {},
   {
     file: "The picture: PNG, SVG or WebP, as its path says.",
+    bytes: maxPictureBytes,
     raw: {
       "image/png": binary,
       "image/svg+xml": binary,
@@ -50,6 +51,7 @@ const archiveBody = upload(
   {},
   {
     file: "A zip archive of pictures.",
+    bytes: maxPictureArchiveBytes,
     raw: { "application/zip": binary, "application/octet-stream": binary },
   },
 );

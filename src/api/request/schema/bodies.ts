@@ -26,7 +26,7 @@ export interface BodyDefinition<Out> {
   readonly inQuery?: Members;
   /** Size limits, without the file. */
   readonly limits: BodyLimits;
-  /** Whether it contains a file, of at most `maxUploadBytes`. */
+  /** Whether it contains a file. */
   readonly hasFile?: boolean;
   readonly optional?: boolean;
 }
@@ -156,6 +156,8 @@ export interface UploadDefinition {
   readonly raw?: Readonly<Record<string, JsonSchema>>;
   /** How many files a form may have in the field; absent = the first is used. */
   readonly most?: number;
+  /** Bytes of the files; absent = `maxUploadBytes`. */
+  readonly bytes?: number;
 }
 
 /** What the parameters of an upload are read into; `file` is the first of the files. */
@@ -167,7 +169,7 @@ export type Sent<M extends Members> = Values<M> & {
 /** Files in the field `file` of a multipart form, with parameters in the form or the query, which takes precedence. */
 export function upload<M extends Members>(
   parameters: M,
-  { file: description, raw, most }: UploadDefinition,
+  { file: description, raw, most, bytes }: UploadDefinition,
 ): BodyDefinition<Upload<Sent<M>>> {
   const members = { ...parameters, file: anything<UploadedFile>(description, binary) };
   const read = reader(members);
@@ -189,7 +191,11 @@ export function upload<M extends Members>(
     };
   };
   return {
-    limits: { ...sizes.small, ...(most === undefined ? {} : { files: most }) },
+    limits: {
+      ...sizes.small,
+      ...(most === undefined ? {} : { files: most }),
+      ...(bytes === undefined ? {} : { fileBytes: bytes }),
+    },
     hasFile: true,
     inQuery: parameters,
     content: { [multipart]: objectSchema(members), ...raw },
