@@ -169,7 +169,18 @@ const entries: Readonly<Record<string, () => Promise<readonly Entry[]> | readonl
   "GET /tms/:project/:map/tms/:z/:x/:tile": () => [get("/tms/p/wide/tms/2/2/2.png")],
   "GET /tms/:project/:map/tile.json": () => [get("/tms/p/m/tile.json"), get("/tms/p/wide/tile.json")],
   "GET /tms/:project/:map/tms/tilemapresource.xml": () => [get("/tms/p/wide/tms/tilemapresource.xml")],
-  "GET /tms/:project/:map/changes/": () => [get("/tms/p/wide/changes/", { mostMs: 500 })],
+  "GET /tms/:project/:map/changes/": async () => {
+    await sql.query(
+      `insert into layer_change (layer_id, version, previous, area)
+       select $1, n, n - 1, array(select 20000000 * random() from generate_series(1, 64) v where n > 0)
+       from generate_series(1, 1000) n`,
+      [layers[0]],
+    );
+    return [
+      get("/tms/p/wide/changes/", { mostMs: 5_000 }),
+      get("/tms/p/wide/changes/?recent=600", { mostMs: 5_000 }),
+    ];
+  },
   "GET /tms/:project/:map/tile.mvt.json": () => [
     get("/tms/p/m/tile.mvt.json"),
     get("/tms/p/wide/tile.mvt.json"),

@@ -130,6 +130,39 @@ t.test("a page that asked for its tiles before it listened hears what changed me
   for (const { end } of [page, later]) end();
 });
 
+t.test("of a few changes each area is told, of many one for each layer", async (t) => {
+  const other = await makeStyledLayer(server, "m", "other", "#other { polygon-fill: #00f; }");
+  const areasOf = async (count: number) => {
+    await sql.query("delete from layer_change");
+    await sql.query(
+      `insert into layer_change (layer_id, version, previous, area)
+       select $1::bigint, n, n - 1, array(select 10000::float8 * v from unnest(array[n, 2 * n, n + 1, 2 * n + 1]) v)
+       from generate_series(1, $2::int) n
+       union all select $3::bigint, 1, 0, '{0,0,10000,10000,20000,20000,30000,30000}'
+       union all select $3::bigint, 2, 1, '{}'`,
+      [layer.id, count, other.id],
+    );
+    const page = await listen(0, {}, "m", "?recent=60");
+    await waitFor(() => page.changes().length === 1);
+    page.end();
+    const { layers, areas } = page.changes()[0]!.data;
+    t.same(layers.toSorted(), [layer.id, other.id].toSorted());
+    return areas?.map((area) => area.map((degrees) => Math.round((degrees * 20037508.34) / 180 / 10_000)));
+  };
+  t.same((await areasOf(2))?.map(([west, , east]) => [west, east]).toSorted(), [
+    [0, 1],
+    [1, 2],
+    [2, 3],
+    [2, 3],
+  ]);
+  t.same((await areasOf(100))?.map(([west, , east]) => [west, east]).toSorted(), [
+    [0, 3],
+    [1, 101],
+  ]);
+  t.equal(await areasOf(1_001), undefined, "of too many that it is everywhere");
+  await sql.query("delete from layer_change");
+});
+
 t.test("many that ask at once for what changed cost the database no more than two looks", async (t) => {
   await move(60);
   const looks = async () => {
