@@ -90,6 +90,8 @@ const mostSlowSites = 1_000;
  * left to the others however many addresses read slowly.
  */
 const slowTogether = 2;
+/** So many times as many are they with those of projects of which nothing else is read slowly: none waits for another's reads. */
+const slowOfProjects = 2;
 /** They wait so many times as long, as they wait for each other's reads: the quick ones of an office for a slow one there. */
 const slowFactor = 6;
 /** Each task counts at least this much. */
@@ -175,7 +177,7 @@ export class Places {
   tryEnter(purpose: Purpose, owner: PlaceOwner): (() => void) | undefined {
     const share = this.shares.get(purpose)!;
     const owners = turnsOf(owner);
-    return this.mayEnter(share, siteIn(owners)) ? this.enter(share, owners) : undefined;
+    return this.mayEnter(share, siteIn(owners), owners[0]!) ? this.enter(share, owners) : undefined;
   }
 
   /** A place beyond those that there are, for who holds one already and would wait for itself. */
@@ -259,7 +261,7 @@ export class Places {
   private admitNext(): void {
     for (const share of this.shares.values()) {
       while (share.queue.length > 0 && this.available(share) > 0) {
-        const next = share.queue.take(always, (site) => this.mayEnter(share, site));
+        const next = share.queue.take(always, (site, project) => this.mayEnter(share, site, project));
         if (!next) break;
         // The place is taken here, so that nobody overtakes the one who waited.
         next.task.admit(this.hold(share, next.owners, true));
@@ -268,25 +270,31 @@ export class Places {
   }
 
   /** The last place goes to a client that has none, so that others find one while a client has all that it may have. */
-  private mayEnter(share: Share, site: string): boolean {
+  private mayEnter(share: Share, site: string, project: string): boolean {
     const available = this.available(share);
     const { mostSlow } = share;
     if (mostSlow !== undefined && available > 0 && isOneClient(site)) {
-      if (this.slow(share, (other) => other === site) >= mostSlow) return false;
-      if (share.slowSites.has(site) && this.slow(share, isOneClient) >= slowTogether * mostSlow) return false;
+      if (this.slow(share, (owners) => siteIn(owners) === site) >= mostSlow) return false;
+      if (share.slowSites.has(site) && !this.isRoomForSlow(share, slowTogether * mostSlow, project))
+        return false;
     }
     if (available > 1 || site === "") return available > 0;
     return available === 1 && !holds(share, site);
   }
 
-  /** Holders of these sites that are slow already, or known to be so. */
-  private slow({ holders, slowSites }: Share, counts: (site: string) => boolean): number {
+  /** @param most of all clients together */
+  private isRoomForSlow(share: Share, most: number, project: string): boolean {
+    const all = this.slow(share, (owners) => isOneClient(siteIn(owners)));
+    if (all < most || all >= slowOfProjects * most) return all < most;
+    return this.slow(share, (owners) => owners[0] === project) === 0;
+  }
+
+  /** Those of these holders that are slow already, or known to be so. */
+  private slow({ holders, slowSites }: Share, counts: (owners: Owners) => boolean): number {
     const before = this.clock.now() - slowMs;
     let count = 0;
-    for (const { owners, begun } of holders) {
-      const site = siteIn(owners);
-      if (counts(site) && (begun < before || slowSites.has(site))) count++;
-    }
+    for (const { owners, begun } of holders)
+      if (counts(owners) && (begun < before || slowSites.has(siteIn(owners)))) count++;
     return count;
   }
 

@@ -29,7 +29,9 @@ export interface FairQueueOptions {
 
 /** Whether an owner may hold another place. */
 export type MayEnter = (owner: string) => boolean;
-const always: MayEnter = () => true;
+/** The same of an owner within the outermost one. */
+export type MayEnterWithin = (owner: string, outermost: string) => boolean;
+const always = (): boolean => true;
 
 export interface Waiting<Task> {
   readonly owners: Owners;
@@ -115,14 +117,20 @@ export class FairQueue<Task> {
    * @param mayWithin the same of the owners within
    * @returns undefined = no task that may enter
    */
-  take(mayEnter: MayEnter = always, mayWithin: MayEnter = always): Waiting<Task> | undefined {
+  take(mayEnter: MayEnter = always, mayWithin: MayEnterWithin = always): Waiting<Task> | undefined {
     const path = [this.root];
+    let outermost: string | undefined;
+    const may = (owner: string, within: Share<Task>) =>
+      (outermost === undefined ? mayEnter(owner) : mayWithin(owner, outermost)) &&
+      hasNext(within, outermost ?? owner, mayWithin);
     for (let share = this.root; share.shares.size > 0; ) {
-      const next = nextOf(share, share === this.root ? mayEnter : mayWithin, mayWithin);
+      const next = nextOf(share, may);
       if (!next) return undefined;
-      share.reached = Math.max(share.reached, next.used);
-      path.push(next);
-      share = next;
+      const [owner, within] = next;
+      outermost ??= owner;
+      share.reached = Math.max(share.reached, within.used);
+      path.push(within);
+      share = within;
     }
     const waiting = path.at(-1)!.tasks.shift();
     if (!waiting) return undefined;
@@ -228,21 +236,25 @@ function update<Task>(path: readonly Share<Task>[], change: (share: Share<Task>)
 }
 
 /** The owner within whose turn it is. Forgets those who have used no more than one who comes now. */
-function nextOf<Task>(outer: Share<Task>, mayEnter: MayEnter, mayWithin: MayEnter): Share<Task> | undefined {
-  let next: Share<Task> | undefined;
-  for (const [owner, share] of outer.shares) {
+function nextOf<Task>(
+  outer: Share<Task>,
+  may: (owner: string, share: Share<Task>) => boolean,
+): readonly [owner: string, share: Share<Task>] | undefined {
+  let next: readonly [owner: string, share: Share<Task>] | undefined;
+  for (const entry of outer.shares) {
+    const [owner, share] = entry;
     if (share.waiting === 0) {
       if (share.held === 0 && share.used <= outer.reached) outer.shares.delete(owner);
-    } else if ((!next || isBefore(share, next)) && mayEnter(owner) && hasNext(share, mayWithin)) next = share;
+    } else if ((!next || isBefore(share, next[1])) && may(owner, share)) next = entry;
   }
   return next;
 }
 
 /** Whether the owner has a task, of an owner within, that may enter. */
-function hasNext({ shares }: Share<unknown>, mayWithin: MayEnter): boolean {
+function hasNext({ shares }: Share<unknown>, outermost: string, mayWithin: MayEnterWithin): boolean {
   if (mayWithin === always || shares.size === 0) return true;
   for (const [owner, share] of shares)
-    if (share.waiting > 0 && mayWithin(owner) && hasNext(share, mayWithin)) return true;
+    if (share.waiting > 0 && mayWithin(owner, outermost) && hasNext(share, outermost, mayWithin)) return true;
   return false;
 }
 

@@ -106,6 +106,30 @@ t.test("many clients with slow reads leave places to others, who do not wait for
   t.equal(places.waiting, 0, "and each of them has its turn");
 });
 
+t.test("who is slow himself does not wait for what is read slowly of another project", async (t) => {
+  const hours = new Hours();
+  const places = new Places(16, 5_000, hours, 2);
+  const slowly = async (client: string, project: string) => {
+    const leave = places.tryEnter("reads", of(client, project))!;
+    await hours.pass(101);
+    leave();
+  };
+  const sites = Array.from({ length: 64 }, (_, index) => `hostile ${index}`);
+  for (const site of [...sites, "a", "b", "c"]) await slowly(site, "p");
+  const held = sites.flatMap((site) => places.tryEnter("reads", of(site)) ?? []);
+  const waiting = sites.map((site) => places.wait("reads", of(site)));
+  const first = places.tryEnter("reads", of("a", "q"));
+  t.ok(first, "the first of a project finds a place");
+  t.notOk(places.tryEnter("reads", of("b", "q")), "the second waits for the first");
+  waiting.push(places.wait("reads", of("b", "q")));
+  const others = Array.from({ length: 10 }, (_, index) => places.tryEnter("reads", of("c", `r${index}`)));
+  t.equal(others.filter(Boolean).length, 2, "but a client has no more than its own");
+  const more = sites.map((site, index) => places.tryEnter("reads", of(site, `s${index}`)));
+  t.equal(more.filter(Boolean).length, 1, "and all together have as many again");
+  for (const leave of [...held, first, ...others, ...more]) leave?.();
+  await Promise.all(waiting.map(async (place) => (await place)()));
+});
+
 t.test("a client has no more slow statements than there are cores, where PostgreSQL shares them", (t) => {
   t.equal(mostSlowOf(16, undefined), 4);
   t.equal(mostSlowOf(16, 1), 2);
