@@ -90,8 +90,6 @@ const mostSlowSites = 1_000;
  * left to the others however many addresses read slowly.
  */
 const slowTogether = 2;
-/** So many times as many are they with those of projects of which nothing else is read slowly: none waits for another's reads. */
-const slowOfProjects = 2;
 /** They wait so many times as long, as they wait for each other's reads: the quick ones of an office for a slow one there. */
 const slowFactor = 6;
 /** Each task counts at least this much. */
@@ -284,9 +282,11 @@ export class Places {
 
   /** @param most of all clients together */
   private isRoomForSlow(share: Share, most: number, project: string): boolean {
-    const all = this.slow(share, (owners) => isOneClient(siteIn(owners)));
-    if (all < most || all >= slowOfProjects * most) return all < most;
-    return this.slow(share, (owners) => owners[0] === project) === 0;
+    return (
+      this.slow(share, (owners) => isOneClient(siteIn(owners))) < most ||
+      // None waits for another project's, which may have begun all at once, before any of them was known to be slow.
+      this.slow(share, (owners) => owners[0] === project) === 0
+    );
   }
 
   /** Those of these holders that are slow already, or known to be so. */
