@@ -62,11 +62,19 @@ async function attack(type: string, body: string, statuses: readonly number[]): 
   return delays.max / 1e6;
 }
 
+const members = `{${Array.from({ length: 1_200_000 }, (_, i) => `"k${i}":1`).join(",")}}`;
+
+/** How long it takes in ms, just now, to read a million names: a second or more. Nobody may hold the loop for so long. */
+function readingMs(): number {
+  const begun = performance.now();
+  JSON.parse(members);
+  return performance.now() - begun;
+}
+
 // Where the caller must be signed in and no token is seen, 401 comes before the size is known.
 const refused = [400, 401, 403, 413, 500];
 
 t.test("a million members, names or pairs are refused unread", async (t) => {
-  const members = `{${Array.from({ length: 1_200_000 }, (_, i) => `"k${i}":1`).join(",")}}`;
   const names = `fields=${"name,".repeat(2_000_000)}`;
   const pairs = Array.from({ length: 1_000_000 }, (_, i) => `k${i}=1`).join("&");
   const held = [
@@ -74,18 +82,20 @@ t.test("a million members, names or pairs are refused unread", async (t) => {
     await attack("application/x-www-form-urlencoded", names, refused),
     await attack("application/x-www-form-urlencoded", pairs, refused),
   ];
-  // To parse one of these takes a second or more. This client's own work is in the same loop, so it is not 20 ms.
-  for (const ms of held) t.ok(ms < 400, `the event loop was held for ${ms} ms`);
+  // This client's own work is in the same loop, so it is not 20 ms.
+  const longest = readingMs() / 2;
+  for (const ms of held) t.ok(ms < longest, `the event loop was held for ${ms} ms of ${longest}`);
 });
 
 t.test("what fits the largest limit of strangers costs little, too", async (t) => {
   const names = `fields=${"name,".repeat(200_000)}`;
-  const members = `{"fields":"*",${Array.from({ length: 80_000 }, (_, i) => `"k${i}":1`).join(",")}}`;
+  const fields = `{"fields":"*",${Array.from({ length: 80_000 }, (_, i) => `"k${i}":1`).join(",")}}`;
   const held = [
     await attack("application/x-www-form-urlencoded", names, refused),
-    await attack("application/json", members, refused),
+    await attack("application/json", fields, refused),
   ];
-  for (const ms of held) t.ok(ms < 400, `the event loop was held for ${ms} ms`);
+  const longest = readingMs() / 2;
+  for (const ms of held) t.ok(ms < longest, `the event loop was held for ${ms} ms of ${longest}`);
 });
 
 t.test("files of strangers never touch the disk, wherever they are sent", async (t) => {
