@@ -124,4 +124,14 @@ export const visualizationExamples: readonly VisualizationExample[] = [
       classesSettings: { markerSize: 72, markerOpacity: 0.9 },
     }),
   },
+  {
+    name: "clusters",
+    title: "Clusters (type 8)",
+    about:
+      "For many points: those that lie close together are one circle with their number, which parts when one zooms in. `radius` is how close, in pixels.",
+    settings: visual(8, {
+      legendName: "Towns",
+      classesSettings: { radius: 80 },
+    }),
+  },
 ];

@@ -13,6 +13,8 @@ export type MercatorBox = readonly [xmin: number, ymin: number, xmax: number, ym
 export const maxZoom = 22;
 /** Half the width of the Web Mercator square in metres (π × 6378137). */
 export const mercatorHalf = 20037508.342789244;
+/** Scale denominator of zoom 0, with the OGC's standardized pixel of 0.28 mm. */
+export const topScaleDenominator = 559082264.0287178;
 
 /** XYZ `y` of a TMS `y` (origin at the bottom) and back: the mapping is its own inverse. */
 export const flipY = (z: number, y: number): number => 2 ** z - 1 - y;

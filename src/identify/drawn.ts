@@ -2,9 +2,10 @@ import { LRUCache } from "lru-cache";
 import type { LayerNode } from "../catalog/state.js";
 import type { Clock } from "../clock.js";
 import type { Languages } from "../features/column-sql.js";
+import { topScaleDenominator } from "../geo/tile.js";
 import { ObjectNumbers } from "../object-numbers.js";
 import type { CompiledStyle, Rule, Style } from "../style/model.js";
-import { fieldSql, topScaleDenominator } from "../tiles/datasource.js";
+import { fieldSql } from "../tiles/datasource.js";
 import { appliesAt, ruleSql } from "../tiles/thinning.js";
 
 /** Which objects of layers their styles draw, in SQL. */

@@ -1,3 +1,4 @@
+import { topScaleDenominator } from "../geo/tile.js";
 import type { GeometryKind } from "../geo/wkb.js";
 import { type Condition, conditionsOf, meetsAll } from "./conditions.js";
 import type { Expression } from "./expression.js";
@@ -23,7 +24,6 @@ const maxSteps = 2_000_000;
 const mostDrawnCharacters = 32 * 1024;
 const mostDrawn = 200;
 const zooms = Array.from({ length: 23 }, (_, zoom) => zoom);
-const topScaleDenominator = 559082264.0287178;
 
 /** A rule, read. */
 interface ReadRule {

@@ -2,7 +2,7 @@ import { layerTable } from "../catalog/layer-table.js";
 import { readableSql } from "../catalog/localized-value.js";
 import type { Column, LayerNode } from "../catalog/state.js";
 import { definitionOf, hasValues, isText } from "../column-types/column-types.js";
-import { mercatorHalf } from "../geo/tile.js";
+import { mercatorHalf, topScaleDenominator } from "../geo/tile.js";
 import { farthestDrawn, worldCopies } from "../geo/world-copies.js";
 import { labelColumn } from "../style/expression.js";
 import { textLiteral } from "../style/filter-sql.js";
@@ -30,9 +30,6 @@ import {
  * have tables up to zoom 12, lines and polygons up to 10.
  */
 export const lastBandZoom = finestThinnedZoom;
-
-/** Scale denominator of zoom 0, with the OGC's standardized pixel of 0.28 mm. */
-export const topScaleDenominator = 559082264.0287178;
 
 /** The generalized table for a zoom: the coarsest that is fine enough; undefined = the objects themselves. */
 export const bandOf = (bands: readonly number[], zoom: number): number | undefined =>

@@ -1,7 +1,7 @@
 import type { RasterService } from "../external/requests.js";
 import type { RasterServices } from "../external/services.js";
+import { topScaleDenominator } from "../geo/tile.js";
 import type { CompiledStyle } from "../style/model.js";
-import { topScaleDenominator } from "./datasource.js";
 import type { ImagePart } from "./image-part.js";
 import { digest } from "./plan.js";
 

@@ -1,13 +1,14 @@
 import type { LayerNode, MapState } from "../catalog/state.js";
 import { type Source, unchangedSince } from "../changes/count.js";
 import type { LayerVersion } from "../changes/layer-version.js";
+import { topScaleDenominator } from "../geo/tile.js";
 import type { MapSource } from "../hosts/messages.js";
 import { onceForEach } from "../once.js";
 import { digest, layerTexts, type MapnikLayer, mapSource } from "../style/mapnik-xml.js";
 import type { CompiledStyle, MapProperties, Rule, Style } from "../style/model.js";
 import type { PictureFile } from "../style/pictures.js";
 import type { Pause } from "../turns/slices.js";
-import { datasource, topScaleDenominator } from "./datasource.js";
+import { datasource } from "./datasource.js";
 import { markersAsDots } from "./dots.js";
 import type { ImagePart } from "./image-part.js";
 import type { MissingLayer } from "./missing-layer.js";

@@ -4,6 +4,7 @@ import type { VisualKind } from "./kind.js";
 import { bars } from "./kinds/bars.js";
 import { bubbles } from "./kinds/bubbles.js";
 import { categories } from "./kinds/categories.js";
+import { clusters } from "./kinds/clusters.js";
 import { gradient } from "./kinds/gradient.js";
 import { heat } from "./kinds/heat.js";
 import { lines } from "./kinds/lines.js";
@@ -19,6 +20,7 @@ const kinds: ReadonlyMap<number, VisualKind> = new Map([
   [5, bars],
   [6, lines],
   [7, heat],
+  [8, clusters],
 ]);
 
 /** Values of `type`. */

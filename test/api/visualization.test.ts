@@ -257,7 +257,7 @@ t.test("what does not fit is refused and changes nothing", async (t) => {
     [[], "invalid_value"],
     ["1", "invalid_value"],
     [{}, "invalid_value"],
-    [{ type: 8 }, "invalid_value"],
+    [{ type: 9 }, "invalid_value"],
     [{ type: "1", column: columns.size }, "invalid_value"],
     [{ type: 1 }, "invalid_value"],
     [{ type: 1, column: 1e9 }, "unknown_column"],
@@ -271,6 +271,7 @@ t.test("what does not fit is refused and changes nothing", async (t) => {
     [{ type: 4 }, "invalid_value"],
     [{ type: 4, classesSettings: { columns: [{ color: "#000000" }] } }, "invalid_value"],
     [{ type: 7, classesSettings: { useWeightField: 1e9 } }, "unknown_column"],
+    [{ type: 8, classesSettings: { radius: 1 } }, "invalid_value"],
     [{ type: 1, column: columns.size, textSettings: { column: "none" } }, "unknown_column"],
   ];
   for (const [given, code] of cases) {

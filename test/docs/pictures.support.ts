@@ -55,6 +55,10 @@ export const looks: ReadonlyMap<string, Look> = new Map<string, Look>([
   ],
   ...visualizationExamples.map(({ name }): [string, Look] => [
     `visualization-${name}`,
-    { ...inPage, height: 540, at: { address: "project=towns&map=swiss&z=7.5&lat=46.8&lon=6.9" } },
+    // From afar towns come together.
+    {
+      ...{ ...inPage, height: 540 },
+      at: { address: `project=towns&map=swiss&z=${name === "clusters" ? 6.5 : 7.5}&lat=46.8&lon=6.9` },
+    },
   ]),
 ]);

@@ -488,6 +488,64 @@ t.test("heat maps: an edit that changes the scale redraws the layer, others what
   t.ok((await heat()) < before / 2, "one beside many more is paler");
 });
 
+t.test(
+  "clusters: close objects are one circle with their number, which parts at larger scales",
+  async (t) => {
+    const crowd = Array.from({ length: 30 }, (_, at) => ({
+      geom: point(5 + (at % 6) / 10, 4 + Math.floor(at / 6) / 10),
+    }));
+    await layerOf("town", [...crowd, { geom: point(9, 9) }]);
+    await show("town", { type: 8, showBorder: false, classesSettings: { color: "#ffee00" } });
+    const far = await draw("town", place);
+    t.ok(
+      near(far.at(5.25, 4.2, -11), "#ffee00"),
+      "a circle where they are on average, wider than one object's marker",
+    );
+    t.equal(far.at(5.25, 4.2, -30)[3], 0, "of the least width and a little more");
+    t.ok(near(far.at(9, 9), "#ffee00"), "one that is alone");
+    t.equal(far.at(9, 9, 8)[3], 0, "is small");
+    // The number is dark upon a pale colour.
+    const dark = [...Array(9).keys()].filter((dx) =>
+      far
+        .at(5.25, 4.2, dx - 4)
+        .slice(0, 3)
+        .every((part) => part < 120),
+    );
+    t.ok(dark.length > 0, "a number stands in it");
+    const close = await draw("town", { lon: 5, lat: 4, z: 12 });
+    t.ok(near(close.at(5, 4), "#ffee00"), "they part");
+    t.equal(close.at(5.02, 4.02)[3], 0);
+    await show("town", { type: 8, showBorder: false, classesSettings: { color: "#ffee00", maxZoom: 4 } });
+    t.equal(
+      (await draw("town", place)).at(5.25, 4.2, -15)[3],
+      0,
+      "beyond the last zoom they are drawn singly",
+    );
+  },
+);
+
+t.test(
+  "clusters: neighbouring metatiles agree, and an edit changes all tiles that its circle is on",
+  async (t) => {
+    // 0° is the border of two metatiles at each zoom; the circle is at its own square's border, and moves with the new one.
+    await layerOf("border", [{ geom: point(0.4, 5) }, { geom: point(1.2, 5) }]);
+    await show("border", {
+      type: 8,
+      showBorder: false,
+      classesSettings: { radius: 128, pointSizeMin: 60, pointSizeMax: 60 },
+    });
+    const at = { lon: 1, lat: 5, z: 5 };
+    const before = await draw("border", { ...at, lon: -1 });
+    t.equal(before.painted, 0, "a circle keeps within its square");
+    await add("border", [{ geom: point(-0.5, 5) }]);
+    t.ok(near((await draw("border", { ...at, lon: -1 })).at(-0.5, 5), "#2a6fbb"), "one alone beside it");
+    await add("border", [{ geom: point(-0.7, 5) }]);
+    const [left, right] = [await draw("border", { ...at, lon: -1 }), await draw("border", at)];
+    t.ok(near(left.at(-1.35, 5, 20), "#2a6fbb"));
+    t.ok(near(right.at(1.3, 5, -20), "#2a6fbb"));
+  },
+);
+
 t.test("an edit redraws a layer when it moves a border, else only what it touches", async (t) => {
   const at = (lon: number, n: number) => ({ n, geom: square(lon, 1, 2) });
   await layerOf("edited", [at(1, 0), at(3, 5), at(-121, 10), at(-124, 0)]);

@@ -164,7 +164,7 @@ export const visualizationOperations: readonly Operation[] = [
     summary: "Set a layer's visualization",
     details:
       "`classesSettings` depend on the type: 1 colour gradient, 2 categories, 3 bubbles, 4 to 6 pie, bar and line " +
-      "charts, 7 heat map. Columns are given by id or code. Counts and class breaks are computed by the server. Without " +
+      "charts, 7 heat map, 8 clusters (an addition). Columns are given by id or code. Counts and class breaks are computed by the server. Without " +
       "`algorithm` it is the one that suits the values as they are then, and answers tell it; categories without `classes` " +
       "get one for each of the six commonest values. " +
       "Tiles draw the visualization in place of `css_style`; those of plug-ins that the installation does not have are drawn " +

@@ -1,6 +1,5 @@
-import { maxZoom } from "../../geo/tile.js";
+import { maxZoom, topScaleDenominator } from "../../geo/tile.js";
 import type { CompiledStyle } from "../../style/model.js";
-import { topScaleDenominator } from "../datasource.js";
 
 /** From the first to the last zoom at which a layer is in tiles. */
 export interface ZoomRange {

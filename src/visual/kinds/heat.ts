@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
+import { topScaleDenominator } from "../../geo/tile.js";
 import { columnOf, findColumn, type Settings, withoutMissing } from "../columns.js";
 import { array, evenWidth, pixelMetres, styleOf, symbolizer } from "../drawing.js";
 import { classificator, type VisualKind } from "../kind.js";
@@ -129,12 +130,9 @@ const weightsOf = ({ weightNormalizeMin, weightNormalizeMax }: Settings): Range 
 
 const radiusOf = (size: unknown): number => Math.min(maxRadius, Math.max(1, Number(size)));
 
-/** Scale denominator of zoom 0. */
-const topScale = 559082264.0287178;
-
 /** SQL of the factor of sizes: those linked to the scale are as set at one zoom, and double with each further one. */
 const growth = ({ linkToScale, linkToScaleZoom }: Settings): string =>
-  linkToScale ? `(${topScale / 2 ** Number(linkToScaleZoom)} / !scale_denominator!)` : "1";
+  linkToScale ? `(${topScaleDenominator / 2 ** Number(linkToScaleZoom)} / !scale_denominator!)` : "1";
 
 /** Of heat at a dense place, how much a usual place is to have at least, so that both can be seen. */
 const usualPart = 0.15;
@@ -157,7 +155,7 @@ function strengthSql(classes: Settings, { density }: VisualValues): string {
     return { factor: 9 / dense, power: Math.max(leastPower, power), strength: 1 / perPlace };
   });
   if (zoomScales.length === 0) return "sum(heat$)";
-  const zoom = `log(2, (${topScale} / !scale_denominator!)::numeric)`;
+  const zoom = `log(2, (${topScaleDenominator} / !scale_denominator!)::numeric)`;
   // Sizes linked to the scale cover the same ground at each zoom, until they are as large as they may be.
   const doublings = Math.log2(maxRadius / ((sizes(classes)[0] + sizes(classes)[1]) / 2));
   const counted = linkToScale ? `greatest(${Number(linkToScaleZoom)}, ${zoom} - ${doublings})` : zoom;

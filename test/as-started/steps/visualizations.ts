@@ -34,6 +34,7 @@ export const visualizationSteps: readonly Step[] = [
         "5 bars": visual({ type: 5, classesSettings: charted }),
         "6 lines": visual({ type: 6, classesSettings: charted }),
         "7 heat map": visual({ type: 7, classesSettings: { markerSize: 40 } }),
+        "8 clusters": visual({ type: 8 }),
         "the plug-in arrows": {
           visualCustomSettings: { type: "arrows", columns: { [uuid]: turn }, settings: { direction: uuid } },
         },

@@ -19,7 +19,7 @@ curl -H "$AUTH" -X PUT $TOWNS/visualization/ --json '${written(settings)}'
   });
   return `# Visualizations
 
-<!-- words: thematic map, choropleth, bubble chart, pie chart, bar chart, heat map, heatmap, classes, legend, diagram -->
+<!-- words: thematic map, choropleth, bubble chart, pie chart, bar chart, heat map, heatmap, clusters, clustered points, many points, classes, legend, diagram -->
 
 Maps that show values: the request that makes each kind, and a picture of it. All settings, and legends, are told in
 [visualizations by the API](api-visualizations.md).
