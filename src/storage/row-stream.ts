@@ -17,6 +17,11 @@ const patienceMs = 1_000;
 const longestWaits = 2;
 /** Time after which the server ends the statement of a stream, should this process be gone. */
 const longestStreamMs = 3_600_000;
+/**
+ * For so long a part of a batch may lie unread: while its consumer takes what came before, and then waits for its turn. To the
+ * server's kernel it looks as if this machine were gone.
+ */
+const longestUnreadMs = 120_000;
 
 /** Options of a streamed result. */
 export interface StreamOptions<Row = object> {
@@ -115,7 +120,9 @@ class OpenCursor<Row extends object> {
     const { client } = lease;
     // PostgreSQL would count the time of all batches together, and of the consumer between them; `read` limits each batch. A
     // failure is one of the cursor too.
-    client.query(`set statement_timeout = ${longestStreamMs}`).catch(() => undefined);
+    client
+      .query(`set statement_timeout = ${longestStreamMs}; set tcp_user_timeout = ${longestUnreadMs}`)
+      .catch(() => undefined);
     // Others' batches may keep it waiting for its first turn for longer than PostgreSQL may be silent.
     connections.expectNothing(client);
     request.signal?.addEventListener("abort", this.abort, { once: true });
@@ -222,7 +229,7 @@ class OpenCursor<Row extends object> {
     this.lost ??= this.hasFailed || !cursor ? undefined : await closeCursor(cursor);
     await this.endCancelling();
     if (!this.lost)
-      await lease.client.query("reset statement_timeout").catch((error: Error) => {
+      await lease.client.query("reset statement_timeout; reset tcp_user_timeout").catch((error: Error) => {
         this.lost = error;
       });
     lease.release(this.lost);

@@ -84,6 +84,17 @@ t.test("whoever stops, leaves or stalls amid them gives the connection back", as
   t.equal(db.counts().total, 1, "none was closed");
 });
 
+t.test("a reader who takes as long as he may finds the rest", async (t) => {
+  let count = 0;
+  for await (const found of rows()) {
+    count += found.length;
+    // PostgreSQL gives up a machine that takes nothing for 20 s.
+    if (count > small && count <= small + found.length) await sleep(25_000);
+  }
+  t.equal(count, all);
+  t.same(await db.query("select current_setting('tcp_user_timeout') as after"), [{ after: "20000" }]);
+});
+
 t.test("a failure amid them is told after the rows before it", async (t) => {
   let count = 0;
   await t.rejects(

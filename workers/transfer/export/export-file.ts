@@ -15,6 +15,8 @@ import { Unwritable } from "./unwritable.js";
 const batchBytes = 4 * 1024 ** 2;
 /** Room on the disk that exports leave to others. */
 const reservedBytes = 64 * 1024 ** 2;
+/** Longest time for what was read at once. */
+const writingMs = 600_000;
 
 /**
  * Writes the objects of a layer to files, in the order of their ids and as of one moment. Memory does not depend on their
@@ -30,7 +32,9 @@ export async function exportFile(request: ExportFileRequest): Promise<ExportFile
       client_connection_check_interval: 1_000,
       statement_timeout: request.statementTimeoutMs,
       // Between what it reads it writes files, which takes as long as the disk does.
-      idle_in_transaction_session_timeout: 600_000,
+      idle_in_transaction_session_timeout: writingMs,
+      // Large rows lie unread meanwhile.
+      tcp_user_timeout: writingMs,
     }),
     application_name: "mapwright export",
     connectionTimeoutMillis: 5_000,
