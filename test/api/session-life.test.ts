@@ -5,8 +5,10 @@ import { callerOfToken, whoLooks } from "../../src/api/request/caller.js";
 import { createProject } from "../../src/catalog/projects.js";
 import { Watchers } from "../../src/changes/watchers.js";
 import { MapEvents } from "../../src/tiles/map-events.js";
+import { DatabaseLink } from "../support/database-link.js";
 import { Hours } from "../support/hours.js";
 import { addObject, makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
+import { testRedisUrl } from "../support/redis.js";
 import { startServer, waitFor } from "../support/server.js";
 
 const server = await startServer({ nodes: 2, config: { sessionIdleSeconds: 600 } });
@@ -52,9 +54,9 @@ async function newSession(user: string): Promise<[token: string, session: string
 }
 
 /** Opens a stream of changes. */
-async function listen(token: string, map = "drawn") {
+async function listen(token: string, { url }: Pick<typeof server, "url"> = server) {
   const stream = { heard: "", ended: false };
-  const answer = await fetch(`${server.url}/tms/p/${map}/changes/?token=${token}`);
+  const answer = await fetch(`${url}/tms/p/drawn/changes/?token=${token}`);
   t.equal(answer.status, 200);
   const decoder = new TextDecoder();
   void (async () => {
@@ -124,6 +126,26 @@ t.test("listening to a map's changes keeps no session alive, and ends with it", 
   }
   await server.sql.query("update map set has_publication = true where code = 'drawn'");
   await services.changes.propagate();
+});
+
+t.test("a session that cannot be looked at just now has not ended", async (t) => {
+  const link = await DatabaseLink.to(testRedisUrl());
+  const other = await startServer({ config: { redisUrl: link.url } });
+  t.teardown(async () => {
+    await other.stop();
+    await link.close();
+  });
+  await makeMap(other, "drawn");
+  await other.sql.query("update map set has_publication = true");
+  await other.nodes[0]!.services.changes.propagate();
+  const stream = await listen(await other.token("viewer"), other);
+  link.cut();
+  await other.sql.query("update map set name = 'Other'");
+  await waitFor(() => stream.ended || stream.heard.includes("\n\n:\n\n"));
+  t.notMatch(stream.heard, /event/);
+  link.restore();
+  await waitFor(() => stream.ended || stream.heard.includes("event"));
+  t.match(stream.heard, "event: map");
 });
 
 t.test("a page that is left alone for an hour loses its session", async (t) => {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Reply, Request } from "../../http/types.js";
 import { networkOf } from "../../turns/clients.js";
-import { usedToken, whoLooks } from "../request/caller.js";
+import { callerOf, usedToken, whoLooks } from "../request/caller.js";
 import { type Input, type Operation, operation } from "../request/operation.js";
 import { integer } from "../request/schema/parameters.js";
 import { ruled } from "../request/schema/schema.js";
@@ -35,10 +35,16 @@ async function listen(
   const { recent } = input.query();
   const looking = whoLooks(services);
   // A key shows tiles, and keeps no stream.
-  const access = () => readableMap(request, looking, { takesTileKey: false });
-  const { caller } = await access();
+  const find = () => readableMap(request, looking, { takesTileKey: false });
+  const { caller } = await find();
   const chunks = services.mapEvents.listen({
-    access,
+    access: async () => {
+      const found = await find();
+      // What the public may see is answered without a session, for whatever reason: here it counts whether it has ended.
+      if (caller.accountId !== null && found.caller.accountId === null)
+        await callerOf(request, looking, found.map.project);
+      return found;
+    },
     client: caller.accountId === null ? networkOf(request.remoteAddress) : `a${caller.accountId}`,
     lastEventId,
     recentSeconds: recent,
