@@ -221,7 +221,7 @@ class OpenCursor<Row extends object> {
     // What came before it the client has taken.
     if (request.signal?.aborted) connections.abandoned.note(request.owner.client, this.batchMs);
     const { cursor } = this;
-    if (cursor?.isPartial) {
+    if (cursor?.isPartial && !this.hasFailed) {
       this.cancel();
       cursor.discard();
     } else await this.endCancelling();

@@ -14,7 +14,7 @@ t.teardown(async () => {
   await database.drop();
 });
 
-const [small, large] = [3_000, 100];
+const [small, large] = [3_000, 102];
 const bytes = 2_000_000;
 /** Of a batch. */
 const most = 8 * 1024 ** 2 + bytes;
@@ -97,6 +97,7 @@ t.test("a reader who takes as long as he may finds the rest", async (t) => {
 
 t.test("a failure amid them is told after the rows before it", async (t) => {
   let count = 0;
+  const { cancelRequests } = db.counts();
   await t.rejects(
     async () => {
       for await (const found of rows(undefined, 2_000, all + 1)) count += found.length;
@@ -105,4 +106,5 @@ t.test("a failure amid them is told after the rows before it", async (t) => {
   );
   t.ok(count > small && count <= all, `${count} came`);
   await released();
+  t.equal(db.counts().cancelRequests, cancelRequests, "nothing is left that could be cancelled");
 });

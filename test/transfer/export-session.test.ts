@@ -1,0 +1,27 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t from "tap";
+import { exportFile } from "../../workers/transfer/export/export-file.js";
+import { freshDatabase } from "../support/database.js";
+
+t.test("PostgreSQL waits for the disk of an export as long as that takes", async (t) => {
+  const database = await freshDatabase();
+  const folder = mkdtempSync(join(tmpdir(), "mapwright-test-"));
+  t.teardown(async () => {
+    rmSync(folder, { recursive: true });
+    await database.drop();
+  });
+  // Also while its rows are not read.
+  const settings = ["idle_in_transaction_session_timeout", "tcp_user_timeout"];
+  const values = settings.map((name, index) => `current_setting('${name}') as v${index}`);
+  const made = await exportFile({
+    ...{ databaseUrl: database.url, statementTimeoutMs: 30_000, srid: 4326, format: "mif", layer: "a" },
+    ...{ folder, maxBytes: 1e6, maxTotalBytes: 1e6 },
+    source: { text: `select 1::bigint as svc_id, st_makepoint(1, 2) as g, ${values.join(",")}`, values: [] },
+    columns: settings.map((_, index) => ({ name: `v${index}`, type: "text" })),
+  });
+  if (!made.ok) throw new Error(made.error);
+  const { path } = made.files.find(({ ending }) => ending.endsWith(".mid"))!;
+  t.match(readFileSync(path, "utf8"), /10min.*600000/);
+});
