@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { accessSync, constants, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod";
 import { didYouMean } from "./near-name.js";
@@ -29,6 +29,23 @@ const count = (least: number, most: number) => {
 const text = z.string("a text");
 /** Absolute: processes and libraries each have their own idea of what a relative path is relative to. "" stays. */
 const folder = text.transform((given) => (given === "" ? "" : resolve(given)));
+/** The files that an address of PostgreSQL names for TLS: a client that connects says of one that is missing only its path. */
+function requireFilesOfTls(url: string, context: z.RefinementCtx): void {
+  if (!URL.canParse(url)) return;
+  const { searchParams } = new URL(url);
+  for (const name of ["sslrootcert", "sslcert", "sslkey"]) {
+    const file = searchParams.get(name);
+    if (!file) continue;
+    try {
+      accessSync(file, constants.R_OK);
+    } catch (error) {
+      context.addIssue({
+        code: "custom",
+        message: `${name} to name a file that can be read: ${(error as Error).message}`,
+      });
+    }
+  }
+}
 const list = z.union(
   [z.array(z.string()), z.string().transform((given) => given.split(",").filter(Boolean))],
   "a list of texts",
@@ -61,6 +78,7 @@ const neededOfEdge: Readonly<Record<string, Readonly<Record<string, string>>>> =
 export const configSchema = z.strictObject({
   databaseUrl: text
     .regex(/^postgres(ql)?:\/\//, "an address such as postgresql://user:password@host:5432/name")
+    .superRefine(requireFilesOfTls)
     .default("postgresql:///mapwright"),
   redisUrl: text
     .regex(/^(rediss?|unix):\/\//, "an address such as redis://127.0.0.1:6379/0 or unix:///run/redis.sock")

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { parseRights, setGrant } from "../access/grants.js";
+import { loadProject } from "../catalog/load.js";
 import { programName } from "../program-name.js";
 import { type CommandEnvironment, propagateChange, report, UsageError, withServices } from "./environment.js";
 import { findLayer, findMap } from "./find-map.js";
@@ -39,16 +40,28 @@ Examples:
       const rights = options.rights === "default" ? undefined : rightsOf(options.rights);
       const { project, map, layer } = options;
       const target = { project, map, layer, login: login === "public" ? null : login };
-      await withServices(env, command, async (services) => {
+      const inVain = await withServices(env, command, async (services) => {
         const found = map === undefined ? undefined : await findMap(services.db, project, map);
         if (found && layer !== undefined) findLayer(found, layer);
         await setGrant(services.db, target, rights);
         await propagateChange(services);
+        if (rights === undefined) return undefined;
+        const { members } = found?.project ?? (await loadProject(services.db, project))!;
+        if (login !== "public")
+          return [...members.values()].some((member) => member.login === login && member.role === "admin")
+            ? "Administrators may do everything: it counts when the role is another one."
+            : undefined;
+        return rights !== 0 && found?.hasPublication === false
+          ? `The map is not published: only users see it before \`${programName()} map publish ${project} ${map}\`.`
+          : undefined;
       });
       const place = [project, map, layer].filter((part) => part !== undefined).join("/");
       report(env, command, {
-        message: `${login} has rights "${options.rights}" on ${place}.`,
-        value: { login, project, map: map ?? null, layer: layer ?? null, rights: options.rights },
+        message: [`${login} has rights "${options.rights}" on ${place}.`, inVain].join(" ").trimEnd(),
+        value: {
+          ...{ login, project, map: map ?? null, layer: layer ?? null, rights: options.rights },
+          has_effect: inVain === undefined,
+        },
       });
     });
 }

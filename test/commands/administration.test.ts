@@ -291,6 +291,30 @@ t.test("grants are given and taken back", async (t) => {
   t.equal((await run("grant nobody --project city --rights read")).status, 1);
 });
 
+t.test("a grant that changes nothing for now says so", async (t) => {
+  await run("map unpublish city roads");
+  const told = async (line: string) => {
+    const { status, stderr } = await run(line);
+    t.equal(status, 0, line);
+    return stderr;
+  };
+  const read = "grant public --project city --map roads --rights read";
+  t.match(await told(read), /map is not published.* map publish city roads/);
+  t.match(await told(`${read} --layer pipes`), /not published/);
+  t.match(await run(`${read} --json`), { stdout: /"has_effect":false/ });
+  t.notMatch(await told("grant public --project city --map roads --rights none"), /not published/);
+  await run("map publish city roads");
+  t.notMatch(await told(read), /not published/);
+  t.match(await run(`${read} --json`), { stdout: /"has_effect":true/ });
+  for (const place of ["", " --map roads"]) {
+    const line = `grant anna --project city${place} --rights none`;
+    await run("user add anna --project city --role admin");
+    t.match(await told(line), /Administrators/);
+    await run("user add anna --project city --role viewer");
+    t.notMatch(await told(line), /Administrators/);
+  }
+});
+
 t.test("removing a user ends the sessions and keeps other projects' roles", async (t) => {
   const token = (await run("session open anna --project city")).stdout.trim();
   t.equal((await run("user remove anna --project city --yes")).status, 0);

@@ -143,6 +143,11 @@ t.test("services that cannot be reached are named, with status 1", async (t) => 
     stderr: /does not exist\. Make the database/,
   });
   t.match(await listAt({ search: "?sslmode=verify-full" }), { status: 1, stderr: /SSL.*Correct sslmode/ });
+  for (const name of ["sslrootcert", "sslcert", "sslkey"])
+    t.match(await listAt({ search: `?sslmode=verify-full&${name}=/nowhere/ca.crt` }), {
+      status: 1,
+      stderr: `databaseUrl (MAPWRIGHT_DATABASE_URL): expected ${name} to name a file that can be read: ENOENT: no such file or directory`,
+    });
   const unencrypted = 'no pg_hba.conf entry for host "10.0.0.2", user "maps", database "maps", no encryption';
   t.match(adviceOnRefusal(Object.assign(new Error(unencrypted), { code: "28000" })), /encrypted.*sslmode/);
 });
