@@ -128,6 +128,23 @@ t.test("configurations of HAProxy are taken", async (t) => {
   }
 });
 
+t.test("HAProxy starts by them where few files may be open", async (t) => {
+  for (const [at, { path, code }] of of("haproxy").entries()) {
+    const file = join(folder, `haproxy${at}.cfg`);
+    const started = join(folder, `haproxy${at}.pid`);
+    let socket = 0;
+    const text = code
+      .replaceAll("/etc/haproxy/maps.pem", pem)
+      .replaceAll(/(?<=bind )\S+/g, () => `unix@${join(folder, `${at}-${socket++}`)}`)
+      // For root only.
+      .replaceAll(/^ +(?:user|group|chroot) .*$/gm, "");
+    writeFileSync(file, text);
+    const start = `ulimit -n 10000; exec haproxy -D -p ${started} -f ${file}`;
+    if (!t.equal(complaint("sh", ["-c", start]), "", path)) continue;
+    for (const pid of readFileSync(started, "utf8").trim().split("\n")) process.kill(Number(pid));
+  }
+});
+
 t.test("units of systemd have nothing that it does not know", async (t) => {
   for (const { path, code } of of("ini")) {
     const sections = new Set([...code.matchAll(/^\[(\w+)\]$/gm)].map(([, name]) => name));
