@@ -33,7 +33,9 @@ const onThisPage = (headings: readonly Heading[]): string => {
   const shown = headings.filter(({ level }) => level <= 3);
   if (shown.length < 2) return "";
   const rows = shown.map(
-    ({ id, text, level }) => `<li class="level-${level}"><a href="#${id}">${escapeHtml(text)}</a></li>`,
+    // Long names of settings end their lines at a dot.
+    ({ id, text, level }) =>
+      `<li class="level-${level}"><a href="#${id}">${escapeHtml(text).replace(/\.(?=\w)/g, ".<wbr>")}</a></li>`,
   );
   return `<nav class="on-page" aria-label="On this page"><h2>On this page</h2><ul>${rows.join("")}</ul></nav>`;
 };
