@@ -71,6 +71,16 @@ t.test(
   },
 );
 
+t.test("a tutorial says how to be rid of the files that it has made", async (t) => {
+  for (const { path, markdown } of pages.filter(({ path }) => path.startsWith("tutorials/"))) {
+    const removed = new Set(
+      [...markdown.matchAll(/`rm ([^`]*)`/g)].flatMap(([, names = ""]) => names.split(" ")),
+    );
+    for (const [, name = ""] of markdown.matchAll(/^```\w+ file=(\S+)/gm))
+      t.ok(removed.has(name), `${path}: ${name}`);
+  }
+});
+
 t.test("settings that the pages name are settings", async (t) => {
   // The last one is shown as a slip of the pen.
   const variables = new Set([...configKeys().map(environmentName), "MAPWRIGHT_CONFIG", "MAPWRIGHT_PROT"]);

@@ -24,9 +24,8 @@ function helpOf(command: Command): string {
 }
 
 function* leavesOf(command: Command, path: string): Generator<[path: string, command: Command]> {
-  const below = command.commands.filter((one) => one.name() !== "help");
-  if (below.length === 0) yield [path, command];
-  for (const one of below) yield* leavesOf(one, `${path} ${one.name()}`);
+  if (command.commands.length === 0) yield [path, command];
+  for (const one of command.commands) yield* leavesOf(one, `${path} ${one.name()}`);
 }
 
 export async function commandsPage(): Promise<string> {
