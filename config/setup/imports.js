@@ -17,6 +17,7 @@ const order = [
     "src/geo",
     "src/all-or-none",
     "src/clock",
+    "src/counted",
     "src/either-signal",
     "src/loop-delay",
     "src/near-name",

@@ -5,6 +5,7 @@ import { type Command, Option } from "commander";
 import { operator } from "../access/rights.js";
 import { type Caller, type MapState, publicCaller } from "../catalog/state.js";
 import { changedAreas } from "../changes/changed-areas.js";
+import { counted } from "../counted.js";
 import { Failure } from "../errors.js";
 import { seenExtent, seenLayers } from "../export/tile-extent.js";
 import { selectTiles, type TileSelection } from "../export/tile-selection.js";
@@ -208,7 +209,7 @@ async function warm(
     progress.end();
     const { memory, redis, render } = counts;
     report(env, command, {
-      message: `${job.project}/${job.map}: ${render} of ${all} tiles drawn, ${memory + redis} were there.`,
+      message: `${job.project}/${job.map}: ${render} of ${counted(all, "tile")} drawn, ${memory + redis} were there.`,
       value: {
         project: job.project,
         map: job.map,
@@ -219,7 +220,7 @@ async function warm(
       },
     });
   }
-  if (failures > 0) throw new CommandError(`${failures} tiles could not be drawn: ${reasonOf(firstFailure)}`);
+  if (failures > 0) throw new CommandError(`${counted(failures, "tile")} could not be drawn: ${reasonOf(firstFailure)}`);
 }
 
 /** Which tiles are drawn. @throws CommandError */

@@ -4,6 +4,7 @@ import { operator } from "../access/rights.js";
 import { attribution } from "../api/resources/tiles.js";
 import { publicCaller } from "../catalog/state.js";
 import { systemClock } from "../clock.js";
+import { counted } from "../counted.js";
 import { exportLanguages } from "../export/export-request.js";
 import { createFileExports } from "../export/file-exports.js";
 import { RenderTurns } from "../export/render-turns.js";
@@ -129,7 +130,7 @@ export async function exportMapTiles(
     await files.host.stop();
   }
   reportFile(env, command, job.file, {
-    message: `${job.project}/${job.map}: ${progress.count} tiles written to ${placeOf(job.file)}.`,
+    message: `${job.project}/${job.map}: ${counted(progress.count, "tile")} written to ${placeOf(job.file)}.`,
     value: { project: job.project, map: job.map, tiles: progress.count },
   });
 }

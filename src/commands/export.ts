@@ -1,6 +1,7 @@
 import { basename, extname } from "node:path";
 import { type Command, Option } from "commander";
 import { hasObjects } from "../catalog/state.js";
+import { counted } from "../counted.js";
 import { csvEncoding } from "../export/csv-encoding.js";
 import { exportFormats, formatOf, formatOfExtension, isSameFormat } from "../export/export-formats.js";
 import { exportLayer } from "../export/export-layer.js";
@@ -238,7 +239,7 @@ async function run(
     await files.host.stop();
   }
   tell(env, command, job, {
-    message: `${progress.count} objects written to ${placeOf(job.file)}.`,
+    message: `${counted(progress.count, "object")} written to ${placeOf(job.file)}.`,
     notes,
     value: { objects: progress.count },
   });

@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { counted } from "../counted.js";
 import { Failure } from "../errors.js";
 import { importFormatList } from "../hosts/import-messages.js";
 import { createTransferHost } from "../hosts/transfer.js";
@@ -173,13 +174,13 @@ function report(env: CommandEnvironment, job: Job, imported: Imported & { readon
   if (columns.length > 0) say(env, `New columns: ${columns.map(columnName).join(", ")}.`);
   if (unmatched.count > 0)
     say(env, `${unmatched.count} of the added: no object had this ${job.key ?? "id"} before.`);
-  if (bad.count > 0) say(env, `${bad.count} of ${rows} features were left out:`);
+  if (bad.count > 0) say(env, `${bad.count} of ${counted(rows, "feature")} left out:`);
   sayRows(env, bad);
   if (!job.json) {
     const place = `${job.project}/${job.map}/${job.layer}`;
     const done = raster
       ? `image of ${raster.width} × ${raster.height} pixels`
-      : `${inserted} objects added, ${updated} changed${removed > 0 ? `, ${removed} removed` : ""}`;
+      : `${counted(inserted, "object")} added, ${updated} changed${removed > 0 ? `, ${removed} removed` : ""}`;
     print(env, `${place}: ${done}${job.dryRun ? " (dry run: nothing was changed)" : ""}`);
     if (!job.dryRun) say(env, imported.summary);
     return;

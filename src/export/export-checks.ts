@@ -1,3 +1,4 @@
+import { counted } from "../counted.js";
 import { surveyStatement } from "../features/list.js";
 import type { Database } from "../storage/postgres.js";
 import { columnList } from "./export-notes.js";
@@ -51,6 +52,6 @@ export async function checkedNotes(
 }
 
 function named(name: string | undefined, count: number): string {
-  const objects = count === 1 ? "1 object" : `${count} objects`;
+  const objects = counted(count, "object");
   return name === undefined ? objects : `${name} (${objects})`;
 }

@@ -1,4 +1,5 @@
 import type { Config } from "../config.js";
+import { counted } from "../counted.js";
 import { ensureBaseMap, groundLayers } from "../demo/base-map.js";
 import type { LoadDependencies } from "../demo/features.js";
 import { type DemoAccount, loadDemo } from "../demo/load.js";
@@ -33,9 +34,7 @@ export function prepare(options: PrepareOptions): Promise<Prepared> {
     try {
       const applied = await migrate(client);
       if (applied.length > 0)
-        progress(
-          `Database schema brought up to date (${applied.length} ${applied.length === 1 ? "step" : "steps"}).`,
-        );
+        progress(`Database schema brought up to date (${counted(applied.length, "step")}).`);
     } finally {
       await client.end();
     }

@@ -147,7 +147,7 @@ t.test("the extension of the file is true to what is in it", async (t) => {
 t.test("what the format cannot hold is said on the standard error", async (t) => {
   const noted = await run("p", "m", "l", "-", "--format", "gpx", "--srs", "3857", "--ids", "1");
   t.match(noted, { status: 0, stdout: /<wpt lat="50" lon="1">/ });
-  t.match(noted.stderr, /^The geometry is in EPSG:4326, .*\.\np\/m\/l: 1 objects written/);
+  t.match(noted.stderr, /^The geometry is in EPSG:4326, .*\.\np\/m\/l: 1 object written/);
   const bytes = await run("p", "m", "l", "-", "--format", "csv", "--ids", "2", "--encoding", "latin1");
   t.match(bytes, { stdout: 'svc_id;name_en;name_ru;wkt\r\n2;"n2";"?2";"POINT(2 50)"\r\n' });
   t.match(bytes.stderr, /^Characters that iso-8859-1 lacks are written as "\?": name_ru \(1 object\)\.$/m);

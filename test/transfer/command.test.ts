@@ -164,7 +164,7 @@ t.test("standard input is a file whose format is named", async (t) => {
   const lines = `${JSON.stringify(feature({ a: 1 }, point(1, 2)))}\n`;
   t.match(await runWith(lines, "p", "m", "input", "-", "--format", "geojsonl"), {
     status: 0,
-    stdout: "p/m/input: 1 objects added, 0 changed\n",
+    stdout: "p/m/input: 1 object added, 0 changed\n",
   });
   t.match(await runWith(lines, "p", "m", "input", "-"), { status: 2, stderr: /--format/ });
   t.equal((await run("p", "m", "input", "a.geojson", "--format", "geojson")).status, 2);
@@ -206,7 +206,7 @@ t.test("features that cannot be imported are listed, or left out with --partial"
   const dry = await run("p", "m", "mixed", path, "--partial", "--dry-run");
   t.match(dry, {
     status: 0,
-    stdout: "p/m/mixed: 1 objects added, 0 changed (dry run: nothing was changed)\n",
+    stdout: "p/m/mixed: 1 object added, 0 changed (dry run: nothing was changed)\n",
   });
   t.strictSame(await layers(), before);
   const done = await run("p", "m", "mixed", path, "--partial", "--json");
