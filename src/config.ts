@@ -383,7 +383,8 @@ export function loadConfig(sources: ConfigSources = {}): Config {
     try {
       text = JSON.parse(readFileSync(file, "utf8"));
     } catch (error) {
-      throw new ConfigError([`file ${file}: ${(error as Error).message}`]);
+      const { code, message } = error as NodeJS.ErrnoException;
+      throw new ConfigError([`file ${file}: ${code === "ENOENT" ? "there is no such file" : message}`]);
     }
     if (typeof text !== "object" || text === null || Array.isArray(text)) {
       throw new ConfigError([`file ${file}: expected a JSON object`]);

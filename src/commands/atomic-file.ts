@@ -38,7 +38,7 @@ export async function writeFileAtomically(
   } catch (error) {
     await handle?.close().catch(() => undefined);
     await removeQuietly(part);
-    throw isFileError(error) ? new CommandError(`${file} cannot be written: ${error.message}.`) : error;
+    throw isFileError(error) ? new CommandError(`${file} cannot be written: ${reasonOf(error, path)}.`) : error;
   } finally {
     signal.removeEventListener("abort", remove);
   }
@@ -56,6 +56,10 @@ async function targetOf(file: string): Promise<{ readonly path: string; readonly
   }
   throw new CommandError(`${file} is not an ordinary file, so that nothing can take its place.`);
 }
+
+/** Without the name of the temporary file, which nobody knows. */
+const reasonOf = ({ code, message }: NodeJS.ErrnoException, path: string): string =>
+  code === "ENOENT" ? `there is no folder ${dirname(path)}` : message.replace(/, \w+ '.*$/s, "");
 
 /** Whether the error comes from the file system; errors of connections have other system calls. */
 const isFileError = (error: unknown): error is NodeJS.ErrnoException =>

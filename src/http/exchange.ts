@@ -163,9 +163,10 @@ class Exchange<S> implements ReplyContext {
     if (request.method === "OPTIONS") return sendWhole(204, "", preflight(found), this);
     if (!("route" in found)) {
       if (found.length === 0) throw notFound("such address");
+      const allow = found.join(", ");
       return this.sendError(
-        new Failure("method_not_allowed", undefined, "This address does not support that method."),
-        { allow: found.join(", ") },
+        new Failure("method_not_allowed", undefined, `This address supports only ${allow}.`),
+        { allow },
       );
     }
     this.route = found.route.path;

@@ -2,6 +2,7 @@ import { layerTable } from "../catalog/layer-table.js";
 import { type Column, isId } from "../catalog/state.js";
 import { definitionOf, hasValues, isText } from "../column-types/column-types.js";
 import { failed } from "../errors.js";
+import { didYouMean } from "../near-name.js";
 import { valueSql } from "./convert.js";
 import type { Matched } from "./match.js";
 
@@ -66,10 +67,14 @@ function columnNamed(columns: readonly Column[], name: string): Column | undefin
  */
 export function keyColumn(columns: readonly Column[], code: string): Column {
   const column = columns.find((one) => one.code === code) ?? columnNamed(columns, code);
-  if (!column)
-    throw failed("unknown_column", `The layer has no column "${code}" to match objects by.`, {
-      column: code,
-    });
+  if (!column) {
+    const codes = columns.map((one) => one.code);
+    throw failed(
+      "unknown_column",
+      `The layer has no column "${code}" to match objects by${didYouMean(code, codes)}`,
+      { column: code },
+    );
+  }
   if (isId(column)) return column;
   if (!hasValues(column) || column.localizedValue || !definitionOf(column).isComparable) {
     throw failed(

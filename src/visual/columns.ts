@@ -1,6 +1,7 @@
 import type { Column, LayerNode } from "../catalog/state.js";
 import { definitionOf, hasValues } from "../column-types/column-types.js";
 import { excerpt, failed, Reasons } from "../errors.js";
+import { didYouMean } from "../near-name.js";
 
 /** The columns that settings refer to: stored by id, given and shown with their codes. */
 
@@ -16,7 +17,13 @@ export type Known = (id: unknown, fits?: Fits) => boolean;
 export const isMeasured: Fits = (column) => hasValues(column) && definitionOf(column).measure !== undefined;
 
 export const wrongSettings = (at: string, fields: Readonly<Record<string, string>>) =>
-  failed("invalid_value", `${at} cannot be stored.`, { parameter: at, fields });
+  failed("invalid_value", wrongSettingsText(at, fields), { parameter: at, fields });
+
+/** With the reason of the first of them. */
+function wrongSettingsText(at: string, fields: Readonly<Record<string, string>>): string {
+  const [[field, reason] = ["", ""]] = Object.entries(fields);
+  return `${at}${field && `.${field}`} cannot be stored.${reason && ` ${reason.replace(/\.?$/, ".")}`}`;
+}
 
 export const columnOf = (layer: LayerNode, id: unknown): Column | undefined =>
   layer.columns.find((column) => column.id === id);
@@ -32,7 +39,9 @@ export function findColumn(
   const column = layer.columns.find(named);
   if (!column || !hasValues(column)) {
     const reasons = Reasons.of(String(wanted.code ?? wanted.id), "The layer has no such column with values.");
-    throw failed("unknown_column", "The layer has no such column.", reasons.data);
+    const codes = layer.columns.filter(hasValues).map(({ code }) => code);
+    const name = excerpt(String(wanted.code ?? wanted.id));
+    throw failed("unknown_column", `The layer has no column "${name}"${didYouMean(name, codes)}`, reasons.data);
   }
   if (wanted.code !== undefined && wanted.code !== column.code)
     throw failed("invalid_value", "Id and code name different columns.", { parameter: at });

@@ -279,6 +279,12 @@ t.test("what does not fit is refused and changes nothing", async (t) => {
     t.equal(answer.status, 500, JSON.stringify(given));
     t.match(answer.json.code, new RegExp(`^(${code})$`), JSON.stringify(given));
   }
+  for (const [given, message] of [
+    [{ type: 1 }, "visualSettings.column cannot be stored. This type needs a column."],
+    [{ type: 1, columnCode: "sise" }, 'The layer has no column "sise"; did you mean size?'],
+    [{ type: 8 }, /^visualSettings\.type cannot be stored\. .*1\|2\|3\|4\|5\|6\|7\.$/],
+  ] as const)
+    t.match((await put(given)).json, { message });
   const custom = (visualCustomSettings: unknown) =>
     api("PUT", "m/layers/l/visualization/", { token: editor, body: { visualCustomSettings } });
   t.match((await custom({ type: "x", columns: { nope: columns.size } })).json, { code: "invalid_value" });

@@ -153,6 +153,7 @@ t.test("answers", async (t) => {
     const wrong = await get("/maps/roads/", { method: "PUT", body: "{}" });
     t.equal(wrong.status, 405);
     t.match(wrong.headers.get("allow"), /GET.*POST|POST.*GET/);
+    t.ok((await wrong.text()).includes(`This address supports only ${wrong.headers.get("allow")}.`));
     t.equal((await get("/maps/roads/", { method: "BREW" })).status, 405);
   });
 

@@ -173,8 +173,9 @@ t.test("the answer is the layer, and says what the import did", async (t) => {
     body: collection(feature({ Nomer_doma: 10, fresh: 7 })),
   });
   t.match(keyed.json.import, { added: 0, updated: 1 });
-  t.match((await server.api("POST", `${own}?key=none`, { token: editor, body: rows })).json, {
+  t.match((await server.api("POST", `${own}?key=Nomer_domu`, { token: editor, body: rows })).json, {
     code: "unknown_column",
+    message: 'The layer has no column "Nomer_domu" to match objects by; did you mean Nomer_doma?',
   });
 });
 

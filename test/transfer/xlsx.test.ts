@@ -9,9 +9,9 @@ import { zipOf } from "../support/zip.js";
 const bench = await importBench();
 t.teardown(() => bench.stop());
 
-async function imported(content: Buffer | string) {
+async function imported(content: Buffer | string, extension = "xlsx") {
   const layer = await bench.layer();
-  const result = await bench.import(layer, content, { extension: "xlsx" });
+  const result = await bench.import(layer, content, { extension });
   return { ...result, objects: await bench.objects(layer) };
 }
 const read = async (parts: WorkbookParts) => imported(await xlsxOf(parts));
@@ -21,6 +21,11 @@ const valuesOf = (objects: readonly Record<string, unknown>[]) =>
 const cell = (place: string, attributes: string, content: string) =>
   `<c r="${place}" ${attributes}>${content}</c>`;
 const v = (value: string) => `<v>${value}</v>`;
+
+t.test("a workbook of this kind is read also when its name ends in .xls", async (t) => {
+  const workbook = await xlsxOf({ sheets: { a: rowsOf([["name"], ["oak"]]) } });
+  t.same(valuesOf((await imported(workbook, "xls")).objects), [{ name: "oak" }]);
+});
 
 t.test("the first row has the names, and columns of coordinates are the geometry", async (t) => {
   const { objects, notes } = await read({

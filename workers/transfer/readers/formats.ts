@@ -13,8 +13,8 @@ import { readXls } from "./xls.js";
 import { readXlsx } from "./xlsx.js";
 
 /**
- * The reader of each import format; archives are unpacked before. The extension alone determines the reader; the content is
- * not inspected.
+ * The reader of each import format; archives are unpacked before. The extension alone determines the reader, which may find
+ * another kind of file of that extension.
  */
 const readers: Readonly<Record<Exclude<ImportFormat, "ZIP archive of such files">, Reader>> = {
   GeoJSON: readGeoJson,

@@ -1,8 +1,8 @@
-import { closeSync, openSync, readSync } from "node:fs";
 import { refused } from "../refusal.js";
 import type { RowSink } from "../sink.js";
 import { readXml, xmlText } from "../xml.js";
 import { shown, ZipArchive } from "../zip-archive.js";
+import { headOf } from "./file-head.js";
 import type { Reader } from "./reader.js";
 import { headerOf, sameHeader, TableRows } from "./table-rows.js";
 import { readWorkbook, type SheetPart, type Workbook } from "./xlsx-parts.js";
@@ -80,13 +80,4 @@ async function readSheet({ zip, workbook, sheet, table, sink }: SheetTask): Prom
 const otherColumns = new Error("The sheet has other columns.");
 
 /** Whether the file is of the older format of Office, in which encrypted workbooks are too. */
-function isCompound(path: string): boolean {
-  const head = Buffer.alloc(8);
-  const file = openSync(path, "r");
-  try {
-    readSync(file, head);
-  } finally {
-    closeSync(file);
-  }
-  return head.toString("hex") === "d0cf11e0a1b11ae1";
-}
+const isCompound = (path: string): boolean => headOf(path, 8).toString("hex") === "d0cf11e0a1b11ae1";
