@@ -1,6 +1,6 @@
 /**
- * Members of JSON bodies, and parameters of the query, that the operation does not know. They do nothing, and the answer names
- * them in `X-Ignored`.
+ * Members of JSON bodies, fields of forms, and parameters of the query that the operation does not know. They do nothing, and the
+ * answer names them in `X-Ignored`.
  */
 
 /** What is known of a value; neither = anything may be in it. */

@@ -38,7 +38,9 @@ export async function writeFileAtomically(
   } catch (error) {
     await handle?.close().catch(() => undefined);
     await removeQuietly(part);
-    throw isFileError(error) ? new CommandError(`${file} cannot be written: ${reasonOf(error, path)}.`) : error;
+    throw isFileError(error)
+      ? new CommandError(`${file} cannot be written: ${reasonOf(error, path)}.`)
+      : error;
   } finally {
     signal.removeEventListener("abort", remove);
   }

@@ -220,7 +220,8 @@ async function warm(
       },
     });
   }
-  if (failures > 0) throw new CommandError(`${counted(failures, "tile")} could not be drawn: ${reasonOf(firstFailure)}`);
+  if (failures > 0)
+    throw new CommandError(`${counted(failures, "tile")} could not be drawn: ${reasonOf(firstFailure)}`);
 }
 
 /** Which tiles are drawn. @throws CommandError */

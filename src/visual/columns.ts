@@ -41,7 +41,11 @@ export function findColumn(
     const reasons = Reasons.of(String(wanted.code ?? wanted.id), "The layer has no such column with values.");
     const codes = layer.columns.filter(hasValues).map(({ code }) => code);
     const name = excerpt(String(wanted.code ?? wanted.id));
-    throw failed("unknown_column", `The layer has no column "${name}"${didYouMean(name, codes)}`, reasons.data);
+    throw failed(
+      "unknown_column",
+      `The layer has no column "${name}"${didYouMean(name, codes)}`,
+      reasons.data,
+    );
   }
   if (wanted.code !== undefined && wanted.code !== column.code)
     throw failed("invalid_value", "Id and code name different columns.", { parameter: at });

@@ -3,7 +3,7 @@ import { apiRoutes } from "../../src/api/routes.js";
 import { makeMap, makeStyledLayer } from "../support/maps.js";
 import { startServer } from "../support/server.js";
 
-/** Members of JSON bodies and parameters that an operation does not know do nothing, and answers name them. */
+/** Members of JSON bodies, fields of forms and parameters that an operation does not know do nothing, and answers name them. */
 
 const server = await startServer();
 t.teardown(() => server.stop());
@@ -122,7 +122,7 @@ t.test("of tiles it is not", async (t) => {
   t.same([tile.status, tile.headers.get("x-ignored")], [200, null]);
 });
 
-t.test("of a login in the query, and not fields of forms", async (t) => {
+t.test("of a login in the query and in forms", async (t) => {
   const request = (body: string, type: string) =>
     fetch(`${server.url}/api/2.8/p/login/?strange=1&login=admin`, {
       method: "POST",
@@ -130,10 +130,24 @@ t.test("of a login in the query, and not fields of forms", async (t) => {
       headers: { "content-type": type },
     });
   const form = await request("password=adminadmin&more=1", "application/x-www-form-urlencoded");
-  t.same([form.status, form.headers.get("x-ignored")], [200, "strange"]);
+  t.same([form.status, form.headers.get("x-ignored")], [200, "strange, more"]);
   const json = await request('{"password":"adminadmin","more":1}', "application/json");
   t.same([json.status, json.headers.get("x-ignored")], [200, "strange, more"], "aliases are known");
   t.match(json.headers.get("access-control-expose-headers"), /\bX-Ignored\b/);
+});
+
+t.test("of an import as a form, in which a misspelt key would add all objects anew", async (t) => {
+  const file = new Blob(['{"type": "FeatureCollection", "features": []}']);
+  const sent = async (more: Readonly<Record<string, string>>) => {
+    const form = new FormData();
+    for (const [name, value] of Object.entries({ token: admin, partial: "1", ...more }))
+      form.set(name, value);
+    form.set("file", file, "a.geojson");
+    const answer = await fetch(`${server.url}/api/2.8/p/m/layers/l/import/`, { method: "POST", body: form });
+    return [answer.status, answer.headers.get("x-ignored"), (await answer.text()).slice(0, 0)];
+  };
+  t.same(await sent({ kye: "size" }), [200, "kye", ""]);
+  t.same(await sent({}), [200, null, ""]);
 });
 
 t.test("in older versions, and of a repeated request", async (t) => {

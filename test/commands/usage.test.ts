@@ -252,7 +252,10 @@ t.test("wrong values and unknown names are told in plain words", async (t) => {
   t.match(ofFile, /tiles\.memorybytes: unknown key; did you mean tiles\.memoryBytes\?/);
   t.match(ofFile, /tiles\.redrawHot .*expected true or false, got "x"/);
   t.match(ofFile, /render .*: expected object, got 5/);
-  t.match(await told({ MAPWRIGHT_CONFIG: join(folder, "d.json") }), /file .*d\.json: there is no such file\n/);
+  t.match(
+    await told({ MAPWRIGHT_CONFIG: join(folder, "d.json") }),
+    /file .*d\.json: there is no such file\n/,
+  );
   const kubernetes = { MAPWRIGHT_SERVICE_HOST: "10.0.0.1", MAPWRIGHT_PORT_8080_TCP: "tcp://10.0.0.1:8080" };
   t.equal((await runCommand(["config", "check"], { variables: kubernetes })).status, 0);
 });

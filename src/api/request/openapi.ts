@@ -62,8 +62,8 @@ other limit. Operations state their limits in \`x-body-limits\`: \`bytes\` (with
 neither query nor headers have a token) and \`fileBytes\`. Larger bodies are refused with 413 before they are read. In
 multipart forms, the token must come before the file.
 
-**Paths** end in a slash; without it the response is the same. Unknown parameters and unknown
-members of JSON bodies are ignored, and \`X-Ignored\` names them; not of tiles.
+**Paths** end in a slash; without it the response is the same. Unknown parameters, fields of
+forms and members of JSON bodies are ignored, and \`X-Ignored\` names them; not of tiles.
 
 **Retries** of writes are safe with an \`Idempotency-Key\`: a request with the same key is executed once, and for one day
 repeated requests get the stored response. 503 with \`outcome_unknown\` means that the connection to the database was
@@ -294,7 +294,7 @@ const naming = (answer: Answer, { body, description }: Operation): Answer =>
     : answer;
 
 const ignoredDescription =
-  "Parameters of the query, and members of a JSON body, that the operation does not know, if there are any: members by their " +
+  "Parameters of the query, fields of a form and members of a JSON body that the operation does not know, if there are any: members by their " +
   "paths, as `source.fliter`, separated by commas. Names are percent-encoded, and cut with `...`.";
 
 function responses(

@@ -162,7 +162,7 @@ export function operation<Query extends Members, Body = undefined, Headers exten
       query: () => readQuery(request.query),
       body: async () => {
         const pause = services.slices.begin(networkOf(request.remoteAddress));
-        const read = await (body as BodyDefinition<Body>).read(request, pause);
+        const read = await (body as BodyDefinition<Body>).read(request, pause, ignored);
         if (body?.known && request.body.isJson)
           await lookForIgnored(await request.body.json(), body.known, { ignored, pause });
         return read;

@@ -1,6 +1,6 @@
 import { badRequest, failed } from "../../../errors.js";
 import type { BodyLimits, Request, UploadedFile } from "../../../http/types.js";
-import type { Known } from "../../../ignored-members.js";
+import type { IgnoredMembers, Known } from "../../../ignored-members.js";
 import type { Pause } from "../../../turns/slices.js";
 import { mediaType, multipart } from "../media-type.js";
 import { anything, fieldsOf, isObject } from "./fields.js";
@@ -15,9 +15,10 @@ import { sizes } from "./sizes.js";
 export interface BodyDefinition<Out> {
   /**
    * @param pause for long lists: others have their turn
+   * @param ignored learns what is not known of forms
    * @throws Failure bad_request, required_parameters, too_large; what its fields throw
    */
-  readonly read: (request: Request, pause: Pause) => Promise<Out>;
+  readonly read: (request: Request, pause: Pause, ignored: IgnoredMembers) => Promise<Out>;
   /** Schemas by media type. */
   readonly content: Readonly<Record<string, JsonSchema>>;
   /** What is known of the members of JSON; undefined = anything, or no JSON is taken. */
@@ -112,6 +113,7 @@ export const jsonValue = <Out>(
 export function form<M extends Members>(parameters: M, limits: BodyLimits): BodyDefinition<Values<M>> {
   const read = reader(parameters);
   const schema = objectSchema(parameters);
+  const known = knownFields(parameters);
   const isOptional = schema.required === undefined;
   return {
     limits,
@@ -120,10 +122,14 @@ export function form<M extends Members>(parameters: M, limits: BodyLimits): Body
       [multipart]: schema,
       "application/json": schema,
     },
-    known: knownFields(parameters),
+    known,
     inQuery: parameters,
     ...(isOptional ? { optional: true } : {}),
-    read: async (request) => read(firstOf(request.query, parametersOf(await request.body.fields()))),
+    read: async (request, _, ignored) => {
+      const fields = await request.body.fields();
+      if (!request.body.isJson) ignored.look(fields, known);
+      return read(firstOf(request.query, parametersOf(fields)));
+    },
   };
 }
 
@@ -173,14 +179,17 @@ export function upload<M extends Members>(
 ): BodyDefinition<Upload<Sent<M>>> {
   const members = { ...parameters, file: anything<UploadedFile>(description, binary) };
   const read = reader(members);
+  const known = knownFields(parameters);
   const receive = async (
     request: Request,
+    ignored: IgnoredMembers,
     admit: (token: string | undefined) => Promise<boolean>,
   ): Promise<Received<Sent<M>>> => {
     const form =
       raw && mediaType(request) !== multipart
         ? { files: [await request.body.toFile()], fields: {}, fileRefused: false }
         : await request.body.upload("file", (fields) => admit(tokenAmong(fields)));
+    ignored.look(form.fields, known);
     const given = firstOf(request.query, parametersOf(form.fields));
     const { files } = form;
     return {
@@ -199,7 +208,7 @@ export function upload<M extends Members>(
     hasFile: true,
     inQuery: parameters,
     content: { [multipart]: objectSchema(members), ...raw },
-    read: async (request) => ({ receive: (admit) => receive(request, admit) }),
+    read: async (request, _, ignored) => ({ receive: (admit) => receive(request, ignored, admit) }),
   };
 }
 
