@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
 import type { Database } from "../storage/postgres.js";
 import { type PartRow, partsOf, wholeText } from "./json-text.js";
@@ -220,8 +219,8 @@ async function* longList(db: Database, source: Unlimited): AsyncGenerator<string
   yield pending + text.closing;
 }
 
-/** What is read at once of large objects, and sent before others have their turn. */
-const turnBytes = 1024 ** 2;
+/** What is read at once of large objects. */
+const partsBytes = 1024 ** 2;
 
 /** Large objects come in parts, and are sent so: no part of their way holds the event loop. */
 async function* listOfLarge(
@@ -246,7 +245,6 @@ async function* listOfLarge(
   });
   // A character for each byte.
   let pending = text.opening;
-  let sent = 0;
   for await (const batch of batches) {
     for (const { o, i, last } of batch) {
       if (i === 0) {
@@ -261,17 +259,13 @@ async function* listOfLarge(
       for (const part of parts) {
         pending += part;
         if (pending.length < chunkCharacters) continue;
-        sent += pending.length;
         yield Buffer.from(pending, "latin1");
         pending = "";
-        if (sent < turnBytes) continue;
-        sent = 0;
-        await setImmediate();
       }
       object = [];
     }
     const bytes = batch.reduce((sum, { o }) => sum + o.length, 0);
-    rows = Math.max(1, Math.min(2_000, Math.floor(turnBytes / (bytes / batch.length + 1)), batch.length * 4));
+    rows = Math.max(1, Math.min(2_000, Math.floor(partsBytes / (bytes / batch.length + 1)), batch.length * 4));
   }
   signal.throwIfAborted();
   yield Buffer.from(pending + text.closing, "latin1");

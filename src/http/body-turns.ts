@@ -3,9 +3,9 @@ import { clientOwners, networkOf } from "../turns/clients.js";
 import { FairQueue } from "../turns/fair-queue.js";
 
 /**
- * Whose body is read on in a turn of the event loop. The library hands over all that has arrived on each connection, which can
- * be megabytes of each of hundreds, before anything else runs. So bodies that have brought much wait, and one of them is read on
- * in a turn, clients as often as each other.
+ * Whose body is read or sent on in a turn of the event loop. The library hands over all that has arrived on each connection,
+ * and fast sockets take all that they are given, which can be megabytes of each of hundreds, before anything else runs. So
+ * bodies that have brought or sent much wait, and one of them goes on in a turn, clients as often as each other.
  */
 export class BodyTurns {
   private readonly waiting = new FairQueue<() => void>();
@@ -15,11 +15,11 @@ export class BodyTurns {
   constructor(private readonly clock: Pick<Clock, "turn"> = systemClock) {}
 
   /**
-   * Calls `read` before the turn that is the body's. As many may wait as there are connections.
+   * Calls `goOn` before the turn that is the body's. As many may wait as there are connections.
    * @param client its address
    */
-  wait(client: string, read: () => void): void {
-    this.waiting.add(clientOwners(networkOf(client)), read);
+  wait(client: string, goOn: () => void): void {
+    this.waiting.add(clientOwners(networkOf(client)), goOn);
     if (!this.isTaken) this.give();
   }
 

@@ -93,7 +93,8 @@ class Exchange<S> implements ReplyContext {
     const { id, res, head, last } = incomingRequest;
     this.request = head;
     this.header = (name) => head.headers.get(name);
-    this.writer = new ResponseWriter(res);
+    const turn = () => new Promise<void>((goOn) => context.bodyTurns.wait(this.client, goOn));
+    this.writer = new ResponseWriter(res, turn);
     this.incoming = new IncomingBody(res, head.bodyBytes, {
       receiving: context.receiving,
       turns: context.bodyTurns,

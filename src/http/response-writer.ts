@@ -14,8 +14,10 @@ const sliceBytes = 15_000;
 const firstSliceBytes = 8_000;
 /** Size of writes after one that the socket did not take at once. */
 const probeBytes = 1_000;
-/** What one response may hand to a fast socket before others have their turn: it takes about a millisecond. */
-const turnBytes = 1024 ** 2;
+/** What one response may hand to a fast socket before it waits for its turn to go on: with its making it takes a millisecond. */
+const turnBytes = 256 * 1024;
+/** Before it waits for its first turn: many begin in one. */
+const startBytes = 64 * 1024;
 /** Backpressure for longer than this closes the connection. (The library itself closes it when the client reads nothing for 10 s.) */
 const stallMs = 30_000;
 
@@ -27,9 +29,17 @@ export class ResponseWriter {
   private writable: (() => void) | undefined;
   private backpressure = false;
   private stalledSince = 0;
+  /** Handed over since its last turn. */
+  private turnSent = turnBytes - startBytes;
 
-  /** Must be created synchronously in the request handler. */
-  constructor(private readonly res: HttpResponse) {
+  /**
+   * Must be created synchronously in the request handler.
+   * @param turn resolves when it is the turn of this response to send on
+   */
+  constructor(
+    private readonly res: HttpResponse,
+    private readonly turn: () => Promise<void>,
+  ) {
     res.onAborted(() => this.disconnect());
   }
 
@@ -117,8 +127,8 @@ export class ResponseWriter {
   }
 
   /**
-   * Sends a complete response in parts, with a character for each byte, and lets others have their turn in between. Resolves
-   * when the socket has taken it, or the client has disconnected.
+   * Sends a complete response in parts, with a character for each byte. Resolves when the socket has taken it, or the client
+   * has disconnected.
    */
   async sendParts(status: number, headers: string, parts: readonly string[]): Promise<void> {
     if (!this.usable) return;
@@ -131,7 +141,6 @@ export class ResponseWriter {
       return true;
     });
     let start = 0;
-    let turn = 0;
     for (const part of parts) {
       const bytes = Buffer.from(part, "latin1");
       for (let at = 0; at < bytes.length; at = taken - start) {
@@ -147,10 +156,7 @@ export class ResponseWriter {
         });
       }
       start += bytes.length;
-      turn += bytes.length;
-      if (turn < turnBytes) continue;
-      turn = 0;
-      await new Promise((resolve) => setImmediate(resolve));
+      if (this.isTurnOver(bytes.length)) await this.turn();
     }
   }
 
@@ -191,8 +197,17 @@ export class ResponseWriter {
       });
       if (!this.backpressure) this.stalledSince = 0;
       else if (!(await this.untilWritable())) return false;
+      if (this.isTurnOver(slice.length)) await this.turn();
     }
     return this.usable;
+  }
+
+  /** Whether so much was sent, with this, that others have their turn first. */
+  private isTurnOver(bytes: number): boolean {
+    this.turnSent += bytes;
+    if (this.turnSent < turnBytes) return false;
+    this.turnSent = 0;
+    return true;
   }
 
   /** Waits for the end of backpressure. False = the client has disconnected, or read too slowly and was disconnected. */
