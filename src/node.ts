@@ -162,6 +162,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     watchers,
     edge: edgeVersions,
     clock: systemClock,
+    slices: path.slices,
     time: Date.now,
   });
   const publicMaps = new PublicMaps(db, () => changes.trusted);

@@ -12,6 +12,7 @@ import { toDegrees } from "../geo/envelope.js";
 import { maxZoom } from "../geo/tile.js";
 import type { Database } from "../storage/postgres.js";
 import { siteOf } from "../turns/clients.js";
+import type { Slices } from "../turns/slices.js";
 
 /** What changes of a map while somebody looks at it, as Server-Sent Events (HTML, 9.2). */
 
@@ -22,6 +23,7 @@ export interface MapEventsOptions {
   /** Until the edge has dropped what was before a change, it would give the old tile to who hears of it. */
   readonly edge: Pick<PurgedVersions, "wait">;
   readonly clock: Clock;
+  readonly slices: Pick<Slices, "whole">;
   /** Milliseconds since 1970. */
   readonly time: () => number;
   /** Default: 5,000. */
@@ -208,18 +210,21 @@ export class MapEvents {
   }
 
   private async *events(listening: MapListening): AsyncGenerator<string, void, undefined> {
-    const { changes, watchers, clock } = this.options;
+    const { changes, watchers, clock, slices } = this.options;
     let { map, caller } = await listening.access();
     let checkedAt = clock.now();
     const { accountId } = caller;
     const pending = new Pending(map.project.id, map.id);
     let end = (): void => undefined;
+    // Of a map of many layers each listener takes milliseconds.
     const watch = async () => {
-      const ids = readableLayers(map, caller);
-      end();
-      pending.layers = new Set(ids);
-      end = watchers.add(pending);
-      pending.held = await changes.track(ids);
+      pending.held = await slices.whole(`p${map.project.id}`, () => {
+        const ids = readableLayers(map, caller);
+        end();
+        pending.layers = new Set(ids);
+        end = watchers.add(pending);
+        return changes.track(ids);
+      });
     };
     const { signal: ended, release } = eitherSignal([listening.signal, this.stopping.signal]);
     const wake = () => pending.wake();

@@ -153,6 +153,7 @@ t.test("a page that is left alone for an hour loses its session", async (t) => {
   const [token, session] = await newSession("viewer");
   const events = new MapEvents({
     ...{ db: services.db, changes: services.versions, watchers: new Watchers(), clock },
+    slices: services.slices,
     edge: { wait: async () => undefined },
     time: () => clock.now(),
   });

@@ -21,7 +21,11 @@ async function* chunks(): AsyncGenerator<Uint8Array, void> {
 }
 
 const routes: readonly Route<undefined>[] = [
-  { methods: ["GET"], path: "/long/", handler: (): Reply => ({ kind: "stream", chunks: chunks(), headers: {} }) },
+  {
+    methods: ["GET"],
+    path: "/long/",
+    handler: (): Reply => ({ kind: "stream", chunks: chunks(), headers: {} }),
+  },
 ];
 const server = await startServer(routes);
 t.teardown(() => server.close());

@@ -1,7 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import t from "tap";
 import { publicCaller } from "../../src/catalog/state.js";
+import { systemClock } from "../../src/clock.js";
 import { MapEvents, type MapEventsOptions } from "../../src/tiles/map-events.js";
+import { Slices } from "../../src/turns/slices.js";
 import { failure } from "../support/failure.js";
 import { addObject, makeMap, makeStyledLayer, square } from "../support/maps.js";
 import { startServer, waitFor } from "../support/server.js";
@@ -17,6 +19,7 @@ await makeMap(server, "m");
 await makeStyledLayer(server, "m", "a", "#a { polygon-fill: #f00; }");
 const object = await addObject(server, "a", square(10, 50, 1), { map: "m" });
 const { options } = services.mapEvents as unknown as { readonly options: MapEventsOptions };
+const { watchers } = options;
 
 /** A client that listens until it is ended. */
 async function listen(events: MapEvents, client: string) {
@@ -67,6 +70,27 @@ t.test("all networks of an IPv6 site together have half of the places", async (t
   await t.rejects(listen(events, "2001:db8:7:3"), failure("busy"));
   await t.resolves(listen(events, "2001:db8:8:3"), "another site");
   await t.resolves(listen(events, "one"));
+});
+
+t.test("maps that are opened at once are looked through one after the other", async (t) => {
+  // Whatever is done in slices takes the whole of a turn.
+  let now = 0;
+  const slices = new Slices({ now: () => (now += 1_000), turn: systemClock.turn });
+  const events = new MapEvents({ ...options, slices });
+  const before = watchers.size;
+  let most = 0;
+  let isWatching = true;
+  const watching = (async () => {
+    for (let size = before; isWatching; size = watchers.size) {
+      await setImmediate();
+      most = Math.max(most, watchers.size - size);
+    }
+  })();
+  await Promise.all(Array.from({ length: 50 }, (_, i) => listen(events, `client ${i % 3}`)));
+  isWatching = false;
+  await watching;
+  t.equal(watchers.size, before + 50);
+  t.ok(most <= 2, `${most} in a turn of the event loop`);
 });
 
 t.test("an edit is told to many listeners a few at a time", async (t) => {
