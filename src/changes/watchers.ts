@@ -2,7 +2,7 @@ import type { Area, LayerVersion } from "./layer-version.js";
 
 /** Those who want to hear of changes as they become known to this node, such as open maps. */
 export interface Watcher {
-  /** Ids of the layers that it watches. */
+  /** Ids of the layers that it watches. Those of one set cost no more than one of them. */
   readonly layers: ReadonlySet<number>;
   /** Their versions, which are kept up to date while they are held. */
   readonly held: readonly LayerVersion[];
@@ -14,9 +14,13 @@ export interface Watcher {
   mapChanged(): void;
 }
 
+type Group = Set<Watcher>;
+
 export class Watchers {
   private readonly all = new Set<Watcher>();
-  private readonly byLayer = new Map<number, Set<Watcher>>();
+  /** Those that watch the same layers. */
+  private readonly groups = new Map<ReadonlySet<number>, Group>();
+  private readonly byLayer = new Map<number, Set<Group>>();
 
   get size(): number {
     return this.all.size;
@@ -24,24 +28,39 @@ export class Watchers {
 
   /** @returns a function that ends it; a watcher whose layers change is added anew */
   add(watcher: Watcher): () => void {
+    const { layers } = watcher;
+    const group = this.groups.get(layers) ?? this.begin(layers);
     this.all.add(watcher);
-    for (const id of watcher.layers) {
-      const others = this.byLayer.get(id);
-      if (others) others.add(watcher);
-      else this.byLayer.set(id, new Set([watcher]));
-    }
+    group.add(watcher);
     return () => {
       this.all.delete(watcher);
-      for (const id of watcher.layers) {
-        const others = this.byLayer.get(id);
-        others?.delete(watcher);
-        if (others?.size === 0) this.byLayer.delete(id);
-      }
+      if (group.delete(watcher) && group.size === 0) this.end(layers, group);
     };
   }
 
+  private begin(layers: ReadonlySet<number>): Group {
+    const group: Group = new Set();
+    this.groups.set(layers, group);
+    for (const id of layers) {
+      const others = this.byLayer.get(id);
+      if (others) others.add(group);
+      else this.byLayer.set(id, new Set([group]));
+    }
+    return group;
+  }
+
+  private end(layers: ReadonlySet<number>, group: Group): void {
+    this.groups.delete(layers);
+    for (const id of layers) {
+      const others = this.byLayer.get(id);
+      others?.delete(group);
+      if (others?.size === 0) this.byLayer.delete(id);
+    }
+  }
+
   layerChanged({ id }: LayerVersion, area: Area): void {
-    for (const watcher of this.byLayer.get(id) ?? []) watcher.layerChanged(id, area);
+    for (const group of this.byLayer.get(id) ?? [])
+      for (const watcher of group) watcher.layerChanged(id, area);
   }
 
   /** @param id undefined = any */

@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { mayRead } from "../access/rights.js";
-import type { Caller, MapState } from "../catalog/state.js";
+import { type Caller, type MapState, publicCaller } from "../catalog/state.js";
 import type { ChangeLog } from "../changes/change-log.js";
 import type { Area, LayerVersion } from "../changes/layer-version.js";
 import type { Watcher, Watchers } from "../changes/watchers.js";
@@ -10,6 +10,7 @@ import { eitherSignal } from "../either-signal.js";
 import { busy, Failure } from "../errors.js";
 import { toDegrees } from "../geo/envelope.js";
 import { maxZoom } from "../geo/tile.js";
+import { onceForEach } from "../once.js";
 import type { Database } from "../storage/postgres.js";
 import { siteOf } from "../turns/clients.js";
 import type { Slices } from "../turns/slices.js";
@@ -219,11 +220,10 @@ export class MapEvents {
     // Of a map of many layers each listener takes milliseconds.
     const watch = async () => {
       pending.held = await slices.whole(`p${map.project.id}`, () => {
-        const ids = readableLayers(map, caller);
         end();
-        pending.layers = new Set(ids);
+        pending.layers = caller.accountId === null ? publicLayers(map) : readableLayers(map, caller);
         end = watchers.add(pending);
-        return changes.track(ids);
+        return changes.track([...pending.layers]);
       });
     };
     const { signal: ended, release } = eitherSignal([listening.signal, this.stopping.signal]);
@@ -414,8 +414,11 @@ export class MapEvents {
 
 const everythingOf = (layers: ReadonlySet<number>): Changed => new Map([...layers].map((id) => [id, null]));
 
-const readableLayers = (map: MapState, caller: Caller): number[] =>
-  [...map.layers.values()].filter((layer) => mayRead(map, caller, layer)).map(({ id }) => id);
+const readableLayers = (map: MapState, caller: Caller): ReadonlySet<number> =>
+  new Set([...map.layers.values()].filter((layer) => mayRead(map, caller, layer)).map(({ id }) => id));
+
+/** Those that most who look at a map see. */
+const publicLayers = onceForEach((map: MapState) => readableLayers(map, publicCaller));
 
 function addArea(changed: Changed, id: number, area: Area): void {
   const known = changed.get(id);
