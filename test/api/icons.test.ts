@@ -1,8 +1,10 @@
 import t from "tap";
+import { layerSymbol } from "../../src/api/resources/layer-symbols.js";
+import type { Slices } from "../../src/turns/slices.js";
 import { toldEdge } from "../support/edge.js";
 import { makeMap, makeStyledLayer } from "../support/maps.js";
 import { picture } from "../support/pictures.js";
-import { startServer } from "../support/server.js";
+import { startServer, waitFor } from "../support/server.js";
 
 /** Icons of layers. */
 
@@ -59,6 +61,29 @@ t.test("an icon has the size that is asked for", async (t) => {
   for (const size of ["0", "1025", "-1", "1.5", "x", "1e9"]) {
     t.equal((await get("area", `?size=${size}`)).status, 400, size);
   }
+});
+
+t.test("icons take turns at the event loop, since those of large styles take long", async (t) => {
+  const { services } = server.nodes[0]!;
+  const map = await services.catalog.map("p", "m");
+  const layer = map.layers.get("border")!;
+  const waiting: (() => void)[] = [];
+  const slices = Object.assign(Object.create(services.slices) as Slices, {
+    whole: <T>(owner: string, work: () => T): Promise<T> => {
+      t.equal(owner, `p${map.project.id}`);
+      return new Promise((resolve) => waiting.push(() => resolve(work())));
+    },
+  });
+  let made = 0;
+  const symbols = [16, 32, 64].map(async (size) => {
+    const symbol = await layerSymbol({ ...services, slices }, { map, layer }, size);
+    made++;
+    return symbol?.request.size;
+  });
+  await waitFor(() => waiting.length === 3);
+  t.equal(made, 0);
+  for (const next of waiting) next();
+  t.same(await Promise.all(symbols), [16, 32, 64]);
 });
 
 t.test("an icon may be kept until the style changes", async (t) => {

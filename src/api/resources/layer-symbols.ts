@@ -196,10 +196,13 @@ export async function classSymbol(
   const found = await styleOf(services, map, layer);
   if (!found || found.hasFailed) return null;
   const { style } = found;
-  const drawing = styledDrawing(layer, style, at);
-  return drawing === "image"
-    ? imageSymbol(layer, style, size)
-    : drawing && illustrated(services, map, drawing, size);
+  // Of a large style it takes long, and many may ask for each of its classes in each size.
+  return services.slices.whole(`p${map.project.id}`, () => {
+    const drawing = styledDrawing(layer, style, at);
+    return drawing === "image"
+      ? imageSymbol(layer, style, size)
+      : drawing && illustrated(services, map, drawing, size);
+  });
 }
 
 /**
