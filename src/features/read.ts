@@ -265,7 +265,10 @@ async function* listOfLarge(
       object = [];
     }
     const bytes = batch.reduce((sum, { o }) => sum + o.length, 0);
-    rows = Math.max(1, Math.min(2_000, Math.floor(partsBytes / (bytes / batch.length + 1)), batch.length * 4));
+    rows = Math.max(
+      1,
+      Math.min(2_000, Math.floor(partsBytes / (bytes / batch.length + 1)), batch.length * 4),
+    );
   }
   signal.throwIfAborted();
   yield Buffer.from(pending + text.closing, "latin1");
