@@ -282,7 +282,7 @@ t.test("what does not fit is refused and changes nothing", async (t) => {
   for (const [given, message] of [
     [{ type: 1 }, "visualSettings.column cannot be stored. This type needs a column."],
     [{ type: 1, columnCode: "sise" }, 'The layer has no column "sise"; did you mean size?'],
-    [{ type: 8 }, /^visualSettings\.type cannot be stored\. .*1\|2\|3\|4\|5\|6\|7\.$/],
+    [{ type: 9 }, /^visualSettings\.type cannot be stored\. .*1\|2\|3\|4\|5\|6\|7\|8\.$/],
   ] as const)
     t.match((await put(given)).json, { message });
   const custom = (visualCustomSettings: unknown) =>
