@@ -25,6 +25,11 @@ t.test("the browser's command prints the map with title, legend, scale, sources 
   const { page, problems } = await openPage(browser, home);
   t.equal(pages(await page.pdf({ format: "A4" })), 1);
   t.equal(pages(await page.pdf({ format: "A4", landscape: true })), 1);
+  const [, wide, high] =
+    /\/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]/.exec(
+      (await page.pdf({ preferCSSPageSize: true })).toString("latin1"),
+    ) ?? [];
+  t.ok(Number(wide) > Number(high), "along the longer side of the window");
   const text = await onPaper(page);
   for (const part of ["Town", "stops", "parks", "500 km", "Base map: Natural Earth"]) t.match(text, part);
   t.match(text, /\d{1,2} \p{L}+ \d{4}|\p{L}+ \d{1,2}, \d{4}/u, "the date");
@@ -95,6 +100,7 @@ t.test("nothing is printed when the dialog is closed", async (t) => {
   const { page } = await openPage(browser, home);
   await page.evaluate("window.printed = 0; window.print = () => { window.printed++; }");
   await page.click("[aria-label=Print]");
+  await page.waitForSelector("dialog[open] #print-title");
   await page.keyboard.press("Escape");
   await page.waitForSelector("dialog", { state: "detached" });
   await soon(t).equal(() => page.evaluate("window.printed"), 0);

@@ -32,6 +32,14 @@ export const frames: Readonly<Record<Paper, { readonly width: number; readonly h
   portrait: { width: 718, height: 740 },
   landscape: { width: 756, height: 574 },
 };
+
+/** What tells the browser how the paper lies. */
+export function pageOf(paper: Paper): CSSStyleSheet {
+  const page = new CSSStyleSheet();
+  page.insertRule(`@page { size: ${paper}; }`);
+  return page;
+}
+
 export class PrintSheet {
   /** Its parts are seen on paper only. */
   readonly element: HTMLElement;
@@ -52,7 +60,21 @@ export class PrintSheet {
       this.legend,
       h("footer", { class: "print-foot" }, scaleBar(view.map, locale), this.sources, this.date),
     );
-    window.addEventListener("beforeprint", () => this.layOut());
+    window.addEventListener("beforeprint", () => {
+      this.layOut();
+      if (!parts.root.dataset.paper) this.turnPaper();
+    });
+  }
+
+  /** Lets the browser's own command print along the longer side of the map, which would else leave half of the paper empty. */
+  private turnPaper(): void {
+    const { x, y } = this.parts.view.map.getSize();
+    const turned = pageOf(x > y ? "landscape" : "portrait");
+    document.adoptedStyleSheets = [...document.adoptedStyleSheets, turned];
+    const end = () => {
+      document.adoptedStyleSheets = document.adoptedStyleSheets.filter((one) => one !== turned);
+    };
+    window.addEventListener("afterprint", end, { once: true });
   }
 
   /** Writes what stands around the map, and how much smaller it has to be on either paper. */

@@ -1,6 +1,6 @@
 import type { Locale } from "../attributes.js";
 import { button, h, icon } from "../dom.js";
-import { frames, type Paper, type PrintSheet } from "../print.js";
+import { frames, type Paper, type PrintSheet, pageOf } from "../print.js";
 
 /** The page's command to print: draws the map for the paper, and shows the browser's dialog. */
 
@@ -18,8 +18,7 @@ export async function printMap(sheet: PrintSheet): Promise<void> {
   const waiting = h("div", { class: "print-wait" }, h("p", { role: "status" }, locale.t("preparingPrint")));
   document.body.append(waiting);
   sheet.typed = chosen.title;
-  const page = new CSSStyleSheet();
-  page.insertRule(`@page { size: ${chosen.paper}; }`);
+  const page = pageOf(chosen.paper);
   try {
     const { width, height } = frames[chosen.paper];
     const size = view.map.getSize();
