@@ -185,7 +185,9 @@ export const exportOperations: readonly Operation[] = [
     id: "exportLayer",
     tag: "Import and export",
     summary: "Export a layer to a file",
-    details: "The response is streamed; its size is not limited.",
+    details:
+      "Formats of texts, and workbooks, are sent while they are read, in any size. The other formats are written to files " +
+      "first, which may be as large as the setting `exports.fileBytes` says.",
     methods: ["GET"],
     path: `${layerPath}/export/`,
     query: exportParameters,

@@ -99,7 +99,7 @@ export const legendOperations: readonly Operation[] = [
     tag: "Layers",
     summary: "Get the legend of a layer",
     details:
-      "404 for layers without a visualization of one of the seven built-in types, unless `extended` asks for the rules of " +
+      "404 for layers without a visualization of a built-in type, unless `extended` asks for the rules of " +
       "their style: then the value of a class is its filter in words, or a number of a raster layer's colours; null = all " +
       "other objects. At most 100 classes; `more` says how many are left out.",
     methods: ["GET"],

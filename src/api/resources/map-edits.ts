@@ -107,7 +107,7 @@ export const mapEditOperations: readonly Operation[] = [
     summary: "Change a map",
     details:
       "PUT resets a missing name, style or `group_layers` to the default, PATCH keeps it; both keep a missing code. With a new code all " +
-      "addresses of the map have it, and the old one is free. A style with which that of a layer is not valid is refused.",
+      "addresses of the map have it, and the old one is free. A style that makes the style of a layer invalid is refused.",
     access: "token",
     methods: ["PUT", "PATCH"],
     path: `${mapPath}/`,

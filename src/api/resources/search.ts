@@ -211,8 +211,8 @@ export const searchOperations: readonly Operation[] = [
     tag: "Search",
     summary: "Search layers and objects",
     details:
-      "Sorted by priority (30 = whole phrase, 20 = all words, 10 = some words), then layers before objects, then by " +
-      "value.",
+      "Sorted by priority (30 = whole phrase, 20 = all words, 10 = some words, or a small typing error), then layers " +
+      "before objects, then whole words before parts of words, then by the column of the weight.",
     methods: ["GET"],
     path: `${mapPath}/search/`,
     query: findParameters,

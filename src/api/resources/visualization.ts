@@ -97,7 +97,7 @@ const settingsField = (kind: SettingsKind, description: string) =>
   anything(description, settingsJsonSchemas[kind]).optional();
 
 const visualFields = {
-  visualSettings: settingsField("visualSettings", "A visualization of one of the seven built-in types."),
+  visualSettings: settingsField("visualSettings", "A visualization of a built-in type."),
   visualCustomSettings: settingsField(
     "visualCustomSettings",
     "A visualization by a plug-in; excludes visualSettings.",

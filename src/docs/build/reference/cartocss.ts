@@ -36,12 +36,38 @@ const titles: Readonly<Record<string, string>> = {
   DebugSymbolizer: "Finding faults",
 };
 
+/** What some properties do, by their names, where the reference is hard to read. */
+const inPlainWords: readonly (readonly [name: RegExp, text: string])[] = [
+  [/comp-op$/, "How its colours are mixed with those that are drawn below it."],
+  [
+    /-clip$/,
+    "Whether shapes are cut at the edge of the tile first. That is faster for very large ones, and seldom seen.",
+  ],
+  [/-simplify$/, "Leaves out details of shapes that are smaller than so many pixels."],
+  [/-simplify-algorithm$/, "How details are left out."],
+  [/-smooth$/, "Rounds the corners of shapes: 0 not at all, 1 fully."],
+  [/-gamma-method$/, "By which rule the gamma softens the edges."],
+  [/-geometry-transform$/, "Moves, turns or scales the shape before it is drawn."],
+  [/-dasharray$/, "Lengths of dashes and gaps in turn."],
+  [/-miterlimit$/, "How far a pointed corner may reach, in widths of the line; longer ones are cut off."],
+  [/^(?!marker-).*-opacity$/, "0 is not to be seen, 1 covers all below it."],
+  [/^building-fill$/, "The colour of roofs; walls are darker."],
+  [
+    /^text-min-distance$/,
+    "The least distance to the next label with the same text along a line. Better take `text-repeat-distance`.",
+  ],
+  [/^shield-min-distance$/, "The least distance to other things. Better take `shield-margin`."],
+];
+
+const mixing = "[a way of mixing](#ways-of-mixing)";
+
 /** What values there are, in words. */
-function valuesOf(rule: ValueRule): string {
+function valuesOf(rule: ValueRule, mixed: readonly string[]): string {
   switch (rule.kind) {
     case "number":
       return `${rule.whole ? "whole number" : "number"} ${rule.min} to ${rule.max}${rule.expression ? ", or an expression" : ""}`;
     case "keyword":
+      if (rule.values.join() === mixed.join()) return mixing;
       return rule.values.map((value) => `\`${value}\``).join(", ");
     case "boolean":
       return "`true`, `false`";
@@ -85,15 +111,17 @@ export function cartocssPage(): string {
       "A [picture of the project](api-styles.md#upload-a-picture): PNG, WebP or SVG.",
     );
   const cell = (text: string) => text.replaceAll("|", "\\|").replaceAll("\n", " ").replace(/[<>]/g, "");
+  const mixed = allowedStyle["comp-op"]?.value.kind === "keyword" ? allowedStyle["comp-op"].value.values : [];
   const table = (properties: AllowedProperties) => {
     const rows = Object.entries(properties).map(([name, { value }]) => {
       const known = docs.get(name);
+      const plain = inPlainWords.find(([names]) => names.test(name))?.[1];
       const preset = known?.["default-value"];
       const shown =
-        preset === undefined || preset === "none" || typeof preset === "object"
+        preset === undefined || ["none", ""].includes(String(preset)) || / will be /.test(String(preset))
           ? ""
           : ` Default \`${cell(String(preset))}\`.`;
-      return `| \`${name}\` | ${cell(valuesOf(value))} | ${cell(ours(known?.doc ?? ""))}${shown} |`;
+      return `| \`${name}\` | ${cell(valuesOf(value, mixed))} | ${cell(plain ?? ours(known?.doc ?? ""))}${shown} |`;
     });
     return `| property | values | what it does |\n|---|---|---|\n${rows.join("\n")}`;
   };
@@ -124,6 +152,11 @@ ${parts.join("\n\n")}
 ## A whole layer or attachment
 
 ${table(allowedStyle)}
+
+## Ways of mixing
+
+\`multiply\` darkens what lies below, \`screen\` lightens it, \`src-over\` covers it. All of them:
+${mixed.map((value) => `\`${value}\``).join(", ")}.
 
 ## The map
 

@@ -83,6 +83,36 @@ const presetOf = ({ default: preset }: Schema): string =>
     ? ""
     : ` Default \`${preset}\`.`;
 
+/** What tells one parameter from another of the same name. */
+const identity = (parameter: Parameter): string => JSON.stringify(parameter);
+
+/** Parameters that many operations take alike: they are told once, on the page of all operations. */
+function sharedParameters(shown: readonly Shown[]): ReadonlyMap<string, Parameter> {
+  const many = 20;
+  const all = shown.flatMap(({ operation }) => operation.parameters ?? []);
+  const times = new Map<string, number>();
+  for (const one of all) times.set(identity(one), (times.get(identity(one)) ?? 0) + 1);
+  return new Map(
+    all
+      .filter((one) => one.in !== "path" && (times.get(identity(one)) ?? 0) >= many)
+      .map((one) => [identity(one), one]),
+  );
+}
+
+/** Those of one operation: a table of its own ones, and the names of those that many take. */
+function parametersText(parameters: readonly Parameter[], shared: ReadonlyMap<string, Parameter>): string {
+  const own = parameters.filter((one) => !shared.has(identity(one)));
+  const names = parameters.filter((one) => shared.has(identity(one))).map(({ name }) => `\`${name}\``);
+  return [
+    own.length > 0 ? parametersTable(own) : "",
+    names.length > 0
+      ? `${own.length > 0 ? "Also takes" : "Takes"} ${names.join(", ")}, [as many operations do](operations.md#what-many-operations-take).`
+      : "",
+  ]
+    .filter((part) => part !== "")
+    .join("\n\n");
+}
+
 function parametersTable(parameters: readonly Parameter[]): string {
   const rows = parameters.map(
     ({ name, in: place, required, description = "", schema }) =>
@@ -198,19 +228,31 @@ function jsonExample(content: Content | undefined, title: string): string {
   return shown ? `${title}:\n\n\`\`\`json\n${jsonText(shown[1].example)}\n\`\`\`` : "";
 }
 
-function operationText(one: Shown, example: Example | undefined, document: Document): string {
+/** What an operation is called on its page: with the method, where another one does the same. */
+const titleOf = ({ method, operation: { summary } }: Shown, shown: readonly Shown[]): string =>
+  shown.some((other) => other.method !== method && other.operation.summary === summary)
+    ? `${summary} (${method})`
+    : summary;
+
+function operationText(
+  one: Shown,
+  title: string,
+  example: Example | undefined,
+  shared: ReadonlyMap<string, Parameter>,
+  document: Document,
+): string {
   const { operation } = one;
   const parameters = (operation.parameters ?? []).filter(({ in: place }) => place !== "path");
   const answer = operation.responses[200];
   const types = Object.keys(answer?.content ?? {}).map((type) => `\`${type}\``);
   return [
-    `### ${operation.summary}`,
+    `### ${title}`,
     `\`${one.method} ${one.path}\``,
     operation.description ?? "",
     operation.security === undefined || operation.security.some((way) => Object.keys(way).length === 0)
       ? ""
       : "Needs a session.",
-    parameters.length > 0 ? parametersTable(parameters) : "",
+    parametersText(parameters, shared),
     operation.requestBody ? bodyTable(operation.requestBody.content, document) : "",
     inUnits(operation.requestBody?.description ?? ""),
     jsonExample(operation.requestBody?.content, "A body"),
@@ -238,20 +280,23 @@ export function operationPages(pages: readonly Page[]): OperationPages {
     Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
   );
   const examples = examplesBy(pages, shown);
+  const shared = sharedParameters(shown);
   const made = new Map<string, string>();
   const lists: string[] = [];
   for (const tag of tags) {
     const own = shown.filter(({ operation }) => operation.tags.includes(tag));
     const name = `operations-${slug(tag)}`;
-    const rows = own.map(
-      ({ method, path, operation }) =>
-        `| ${method} | \`${path}\` | [${operation.summary}](${name}.md#${slug(operation.summary)}) |`,
-    );
+    const rows = own.map((one) => {
+      const title = titleOf(one, own);
+      return `| ${one.method} | \`${one.path}\` | [${title}](${name}.md#${slug(title)}) |`;
+    });
     lists.push(`## ${tag}\n\n| method | path | what it does |\n|---|---|---|\n${rows.join("\n")}`);
-    const texts = own.map((one) => operationText(one, examples.get(one), document));
+    const texts = own.map((one) =>
+      operationText(one, titleOf(one, own), examples.get(one), shared, document),
+    );
     made.set(
       `reference/${name}`,
-      `# Operations: ${tag}\n\nEvery operation of the API that has to do with ${tag.toLowerCase()}: parameters, body, answer, errors, and an example.\n\nThe examples are those of the [API pages](api-basics.md#prepare-the-examples), where the names in them are set: \`$API\` is the address of a project, \`$MAP\` of a map, \`$T\` of a layer with trees, and \`$AUTH\` the header with the token. Every answer may also be [431, 500 or 503](errors.md#statuses).\n\n${texts.join("\n\n")}\n`,
+      `# Operations: ${tag}\n\nThe operations of the group *${tag}*, each with its parameters, body, answer, errors and an example.\n\nThe examples are those of the [API pages](api-basics.md#prepare-the-examples), where the names in them are set: \`$API\` is the address of a project, \`$MAP\` of a map, \`$T\` of a layer with trees, and \`$AUTH\` the header with the token. Every answer may also be [431, 500 or 503](errors.md#statuses).\n\n${texts.join("\n\n")}\n`,
     );
   }
   made.set(
@@ -264,6 +309,10 @@ All operations of the REST API. The same, to be tried in the browser, is [the pa
 [openapi.json](/openapi.json). How to begin: [the API, from the start](api-basics.md).
 
 ${lists.join("\n\n")}
+
+## What many operations take
+
+${parametersTable([...shared.values()])}
 `,
   );
   return {
