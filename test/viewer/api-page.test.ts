@@ -14,7 +14,7 @@ t.test("the page lists the API's operations, from this server alone", async (t) 
     const { page, requests, problems } = await openPage(browser, `${server.url}${address}`, {
       waitForMap: false,
     });
-    await page.locator(".opblock").first().waitFor();
+    await page.locator(".opblock").first().waitFor({ timeout: 60_000 });
     t.same(problems, []);
     await soon(t).same(
       () => requests.filter((url) => !url.startsWith(`${server.url}/`) && !url.startsWith("data:")),
@@ -30,6 +30,8 @@ t.test("the page lists the API's operations, from this server alone", async (t) 
 
 t.test("an operation can be tried out on the page", async (t) => {
   const { page, problems } = await openPage(browser, `${server.url}/docs/api/`, { waitForMap: false });
+  // It lists all operations first, which takes a busy machine longer than other pages.
+  page.setDefaultTimeout(60_000);
   const operation = page.locator("#operations-Objects-countObjects");
   await operation.locator(".opblock-summary").click();
   await operation.locator("tr[data-param-name=project] input").fill("p");
