@@ -8,7 +8,7 @@ import {
   violationsFilter,
 } from "../../catalog/constraints.js";
 import { maxExpressionLength } from "../../catalog/regular-expression.js";
-import type { Column, ConstraintType, LayerNode } from "../../catalog/state.js";
+import type { Column, ColumnConstraint, ConstraintType, LayerNode } from "../../catalog/state.js";
 import { failed } from "../../errors.js";
 import { readValue } from "../../features/values.js";
 import type { Reply, Request } from "../../http/types.js";
@@ -49,7 +49,11 @@ async function replace(
   }
   // Before anything is locked: others change the map meanwhile.
   const results = await validated(services.db, layer, constraints, request.signal);
-  const known = new Map(constraints.map((constraint, index) => [meaningOf(constraint), results[index]!]));
+  const known = new Map<string, boolean>();
+  for (const [index, constraint] of constraints.entries()) {
+    known.set(meaningOf(constraint), results[index]!);
+    await pause();
+  }
   await replaceConstraints(services.db, { mapId: context.map.id, layerId: layer.id }, constraints);
   await services.changes.propagate();
   const now = await reload(context, services);
@@ -61,31 +65,35 @@ async function replace(
 async function answerConstraints(
   request: Request,
   services: Services,
-  { caller, layer }: LayerContext,
+  { caller, map, layer }: LayerContext,
   known: ReadonlyMap<string, boolean> = new Map(),
 ): Promise<Reply> {
-  const constraints = (layer.constraints ?? []).map((constraint) => ({
-    ...constraint,
-    columns: constrainedColumns(layer, constraint),
-  }));
-  const unknown = constraints.filter((constraint) => !known.has(meaningOf(constraint)));
-  const results = await validated(services.db, layer, unknown, request.signal);
-  const found = new Map(unknown.map((constraint, index) => [meaningOf(constraint), results[index]!]));
-  return answer(
-    caller,
-    constraints.map((constraint): Answered<"Constraint"> => {
-      const { type, name, columns, definition } = constraint;
-      const meaning = meaningOf(constraint);
-      return {
-        type,
-        name,
-        columns: columns.map(({ code }) => code),
-        definition,
-        raw_definition: violationsFilter(constraint, columns),
-        validated: known.get(meaning) ?? found.get(meaning)!,
-      };
-    }),
-  );
+  // Their values may come to megabytes.
+  const pause = services.slices.begin(`p${map.project.id}`);
+  const constraints: (ColumnConstraint & Pick<NewConstraint, "columns">)[] = [];
+  const results: (boolean | undefined)[] = [];
+  for (const constraint of layer.constraints ?? []) {
+    const columns = constrainedColumns(layer, constraint);
+    constraints.push({ ...constraint, columns });
+    results.push(known.size === 0 ? undefined : known.get(meaningOf({ ...constraint, columns })));
+    await pause();
+  }
+  const unknown = constraints.filter((_, index) => results[index] === undefined);
+  const found = (await validated(services.db, layer, unknown, request.signal)).values();
+  const answered: Answered<"Constraint">[] = [];
+  for (const [index, constraint] of constraints.entries()) {
+    const { type, name, columns, definition } = constraint;
+    answered.push({
+      type,
+      name,
+      columns: columns.map(({ code }) => code),
+      definition,
+      raw_definition: violationsFilter(constraint, columns),
+      validated: results[index] ?? found.next().value!,
+    });
+    await pause();
+  }
+  return answer(caller, answered);
 }
 
 /** Those of which it is the same hold for the same objects. */
