@@ -111,7 +111,7 @@ t.test("the path that a layer object names is the icon's", async (t) => {
 });
 
 t.test("an icon whose style could not be compiled in time is kept by nobody", async (t) => {
-  const hasty = await startServer({ config: { "style.deadlineMs": 100 } });
+  const hasty = await startServer({ config: { "style.deadlineMs": 2_000 } });
   t.teardown(() => hasty.stop());
   await makeMap(hasty, "m");
   const { id } = await makeStyledLayer(hasty, "m", "a", "#a { polygon-fill: #ff0000; }");
