@@ -9,6 +9,7 @@ import { textLiteral } from "../style/filter-sql.js";
 import type { CompiledStyle } from "../style/model.js";
 import { columnValuePattern } from "../style/picture-path.js";
 import { safeColumn } from "../style/pictures.js";
+import { cutSql, isDrawnAlong } from "./drawn-along.js";
 import { gatheredLook, gatheredSql } from "./gathering.js";
 import { isDrawnPlaceByPlace, nearSql } from "./large-shapes.js";
 import {
@@ -161,10 +162,14 @@ function objectsQuery(
   const source = isView ? layerTable(layer.sourceId ?? layer.id) : table;
   const bandTable = `${source}_z${band}`;
   const isNear = layer.hasRuns && isDrawnPlaceByPlace(style, options.scaleDenominator);
+  const isCut = layer.geometryKind !== "Point" && isDrawnAlong(style, options.scaleDenominator);
   return inEachCopy(layer, options, ({ moved, box }) => {
     if (band === undefined) {
       const from = `from ${table} o$ where o$.geom_3857 && ${box}`;
-      if (!isNear) return `select o$.svc_id, ${moved("o$.geom_3857")} as geom$${selected} ${from}`;
+      if (!isNear) {
+        const geometry = isCut ? cutSql("o$.geom_3857", box) : "o$.geom_3857";
+        return `select o$.svc_id, ${moved(geometry)} as geom$${selected} ${from}`;
+      }
       const near = `select o$.svc_id, ${moved(nearSql(`${source}_c`, box))} as geom$${selected} ${from} offset 0`;
       return `select * from (${near}) near$ where near$.geom$ is not null`;
     }
