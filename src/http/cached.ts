@@ -10,7 +10,7 @@ import {
 import type { RequestHead } from "./request.js";
 import type { ResponseWriter } from "./response-writer.js";
 import { statusLine } from "./status.js";
-import type { Headers } from "./types.js";
+import { type Headers, isReading } from "./types.js";
 
 /** Fast path: cached public responses, found by the raw URL and sent without parsing the request. */
 
@@ -150,7 +150,7 @@ export function keptFor(
   { method, path, query, headers }: RequestHead,
   cached: (path: string, query: string) => CachedReply | undefined,
 ): CachedReply | undefined {
-  if ((method !== "GET" && method !== "HEAD") || unkept.some((one) => headers.has(one))) return undefined;
+  if (!isReading(method) || unkept.some((one) => headers.has(one))) return undefined;
   const reply = cached(path, query);
   return reply?.encoding === undefined || acceptsGzip(headers.get("accept-encoding")) ? reply : undefined;
 }

@@ -16,7 +16,7 @@ import { HandledRequest, type RequestHead } from "./request.js";
 import { ResponseWriter } from "./response-writer.js";
 import type { Router } from "./router.js";
 import type { TempSpace } from "./temp-space.js";
-import type { Headers, Method } from "./types.js";
+import { type Headers, isReading, type Method } from "./types.js";
 import { TempFiles } from "./uploads.js";
 
 /** What handling a request needs of its server. */
@@ -118,7 +118,7 @@ class Exchange<S> implements ReplyContext {
   get ifNoneMatch(): string | undefined {
     const { method } = this.request;
     // Not for writes: their response is always sent.
-    return method === "GET" || method === "HEAD" ? this.header("if-none-match") : undefined;
+    return isReading(method) ? this.header("if-none-match") : undefined;
   }
 
   get acceptEncoding(): string | undefined {

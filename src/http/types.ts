@@ -2,6 +2,9 @@
 
 export type Method = "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
 
+/** Whether a method only reads: HEAD has the headers of GET (RFC 9110, 9.3.2). */
+export const isReading = (method: string): boolean => method === "GET" || method === "HEAD";
+
 /** Parameters of a query or form; the first of repeated names is used. */
 export interface Parameters {
   get(name: string): string | undefined;

@@ -70,6 +70,27 @@ t.test("an answer that a client has is not made again", async (t) => {
   }
 });
 
+t.test("HEAD has the headers of GET", async (t) => {
+  const head = async (path: string, method: string) => {
+    const headers = { "accept-encoding": "identity" };
+    const answer = await fetch(`${server.url}/api/2.8/p/m/${path}`, { method, headers });
+    await answer.arrayBuffer();
+    const {
+      date,
+      connection,
+      "transfer-encoding": framing,
+      "x-request-id": id,
+      ...rest
+    } = Object.fromEntries(answer.headers);
+    return { status: answer.status, ...rest };
+  };
+  for (const path of [...lists, ...others, "search/?phrase=a"]) {
+    const asked = await head(path, "GET");
+    t.same(await head(path, "HEAD"), asked, path);
+    t.type(asked.etag, "string", path);
+  }
+});
+
 t.test("after an edit or a change of the map it is made again, by each node", async (t) => {
   const tags = async (node: number) =>
     Promise.all([...lists, ...others].map(async (path) => (await get(path, {}, node)).headers.get("etag")!));

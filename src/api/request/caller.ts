@@ -10,7 +10,7 @@ import {
 import { Failure, forbidden, tooLarge, unauthenticated } from "../../errors.js";
 import type { JsonText } from "../../features/json-text.js";
 import type { ImageUser } from "../../hosts/image.js";
-import type { Headers, Reply, Request } from "../../http/types.js";
+import { type Headers, isReading, type Reply, type Request } from "../../http/types.js";
 import { networkOf } from "../../turns/clients.js";
 import type { Services } from "../services.js";
 import { noteKnownCaller } from "./database-use.js";
@@ -185,7 +185,7 @@ export function headToken(request: Request): string | undefined {
 }
 
 async function bodyToken(request: Request): Promise<string | undefined> {
-  if (request.method === "GET" || request.method === "HEAD" || !hasBody(request)) return undefined;
+  if (isReading(request.method) || !hasBody(request)) return undefined;
   const fields = await readFields(request);
   if (typeof fields !== "object" || fields === null || !Object.hasOwn(fields, "token")) return undefined;
   const { token } = fields as { token: unknown };

@@ -3,7 +3,7 @@ import type { KeptText } from "../../catalog/kept-texts.js";
 import type { Caller, LayerNode, MapState } from "../../catalog/state.js";
 import { notKept, revalidated, withoutKeeping } from "../../edge/headers.js";
 import { matchesEtag } from "../../http/headers.js";
-import type { Headers, Reply, Request } from "../../http/types.js";
+import { type Headers, isReading, type Reply, type Request } from "../../http/types.js";
 import type { Services } from "../services.js";
 import { callerHeaders, headToken, tileKeyOf, usedToken } from "./caller.js";
 
@@ -27,7 +27,7 @@ export const asText = (reply: Reply): Reply =>
 
 /** A JSON text with an ETag of its bytes, if the public asked for it. Its ETag, if it has one, stays. */
 export function taggedByBytes({ method }: Request, reply: Reply): Reply {
-  if (method !== "GET" || reply.kind !== "json_text") return reply;
+  if (!isReading(method) || reply.kind !== "json_text") return reply;
   const { text, headers = {} } = reply;
   // What depends on the caller says so. Texts in parts are long.
   if (headers["cache-control"] !== undefined || typeof text !== "string" || text.length > mostHashed)
@@ -151,7 +151,7 @@ export async function versionOfObjects(
   services: Pick<Services, "versions" | "catalog" | "edgeHeaders">,
   { map, layer, caller, negotiated }: AnswerOrigin,
 ): Promise<AnswerVersion | undefined> {
-  if (request.method !== "GET" || usedToken(caller)) return undefined;
+  if (!isReading(request.method) || usedToken(caller)) return undefined;
   const moment = await momentOf(services, map, [layer]);
   if (!moment) return undefined;
   const { edgeHeaders } = services;

@@ -1,5 +1,5 @@
 import { doneUnanswered, Failure, notFound } from "../../errors.js";
-import type { Reply, Request } from "../../http/types.js";
+import { isReading, type Reply, type Request } from "../../http/types.js";
 import type { Services } from "../services.js";
 
 /**
@@ -50,7 +50,7 @@ type Handle = (services: Services) => Promise<Reply> | Reply;
  *   the server failed after it had written; else what the last attempt threw
  */
 export function retryIfStale(request: Request, services: Services, handle: Handle): Promise<Reply> | Reply {
-  const watched = request.method === "GET" ? { services, hasWritten: () => false } : watchWrites(services);
+  const watched = isReading(request.method) ? { services, hasWritten: () => false } : watchWrites(services);
   const reply = handle(watched.services);
   if (!(reply instanceof Promise)) return reply;
   return reply.catch(async (first: unknown) => {
