@@ -27,7 +27,7 @@ const order = [
     "src/remove-quietly",
     "src/version",
   ],
-  ["src/errors", "src/config", "src/log", "src/metrics"],
+  ["src/errors", "src/config", "src/log", "src/metrics", "src/wrong-value"],
   ["src/column-types", "src/json", "src/ignored-members"],
   // Data types that the parts hand to each other.
   ["src/style/model", "src/catalog/state"],

@@ -20,6 +20,8 @@ import { limitsQuestion, type VisualQuestion } from "./statistics.js";
 
 export const sizeOf = { fixed: 1, sum: 2, column: 3 } as const;
 
+const shownColumns = "must be a list of the columns that are shown, such as [{code: population}]";
+
 const schema = z.object({
   sizeFrom: size.default(20),
   sizeTo: size.default(60),
@@ -39,8 +41,9 @@ const schema = z.object({
         color: colour.optional(),
         label: name.optional(),
       }),
+      shownColumns,
     )
-    .min(1)
+    .min(1, shownColumns)
     .max(100),
 });
 
@@ -66,7 +69,7 @@ function read(layer: LayerNode, classes: Plain, at: string): Plain {
     .map((column) => byId(layer, column, ["id", "code"], at))
     .map((column, index) => withoutTitle(layer, { ...column, color: column.color ?? paletteColor(index) }));
   if (columns.some(({ id }) => id === undefined))
-    throw wrongSettings(at, { columns: "Each needs an id or a code." });
+    throw wrongSettings(at, { columns: "Each column needs an id or a code." });
   return { ...byId(layer, classes, ["sizeColumn", "sizeColumnCode"], at), columns };
 }
 

@@ -9,9 +9,9 @@ const palettes = new Map<unknown, readonly string[]>(Object.entries({ ...sequent
 const names = [...Object.keys(sequential), ...Object.keys(diverging)];
 
 const reason = (given: unknown): string => {
-  if (typeof given !== "string") return "the name of a palette of ColorBrewer, such as YlOrRd";
+  if (typeof given !== "string") return "must be the name of a palette of ColorBrewer, such as YlOrRd";
   const end = didYouMean(given, names, `; those of ColorBrewer are ${names.join(", ")}.`);
-  return `There is no palette ${excerpt(given)}${end}`;
+  return `must be the name of a palette, and there is no ${excerpt(given)}${end}`;
 };
 
 export const paletteSchema = z.enum(names, { error: ({ input }) => reason(input) }).optional();

@@ -6,7 +6,7 @@ import { languagePattern } from "../catalog/codes.js";
  * `settings.ts` resolves them. What only one kind of visualization has is in its file in `kinds`.
  */
 
-export const colour = z.string().regex(/^#[0-9A-Fa-f]{6}$/, "a colour such as #2a6fbb");
+export const colour = z.string().regex(/^#[0-9A-Fa-f]{6}$/, "must be a colour such as #2a6fbb");
 export const opacity = z.number().min(0).max(1);
 export const size = z.number().min(0).max(10_000);
 export const name = z.string().max(500);
@@ -16,7 +16,7 @@ export const flag = (value: boolean) => z.boolean().default(value);
 export const pattern = z.union([z.string().max(100), z.number()]);
 export const columnId = z.number().int().positive();
 export const columnCode = z.string().max(44);
-const language = z.string().regex(languagePattern, "a language code");
+const language = z.string().regex(languagePattern, "must be a language code");
 const jsonObject = z.record(z.string(), z.unknown());
 
 /** Colours of classes and columns that are given none: the colour-blind can tell them apart. */
@@ -73,7 +73,9 @@ export const commonSchema = z.object({
   showLegendName: flag(true),
   legendName: name.default(""),
   legendNames: z
-    .array(z.record(language, name).refine((names) => Object.keys(names).length === 1, "one language each"))
+    .array(
+      z.record(language, name).refine((names) => Object.keys(names).length === 1, "must have one language"),
+    )
     .max(100)
     .default([]),
   showValues: flag(true),

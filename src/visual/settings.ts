@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Column, LayerNode, StoredSettings } from "../catalog/state.js";
+import { wrongValue } from "../wrong-value.js";
 import {
   byId,
   codeOf,
@@ -118,10 +119,10 @@ function readVisual(layer: LayerNode, value: unknown): StoredSettings {
 }
 
 function check<S extends z.ZodType>(schema: S, value: unknown, at: string): z.output<S> {
-  const parsed = schema.safeParse(value);
+  const parsed = schema.safeParse(value, { error: wrongValue });
   if (parsed.success) return parsed.data;
   const fields: Record<string, string> = Object.create(null);
-  for (const issue of parsed.error.issues.slice(0, 50)) fields[excerptOf(issue.path)] = issue.message;
+  for (const issue of parsed.error.issues.slice(0, 50)) fields[excerptOf(issue.path)] = `It ${issue.message}`;
   throw wrongSettings(at, fields);
 }
 

@@ -213,6 +213,10 @@ async function send(method: string, request: MadeRequest, token: string | undefi
   return { status: answer.status, headers: answer.headers, bytes: await bodyOf(answer) };
 }
 
+/** Of the library that checks values, where nothing of ours has been said. */
+const wordsOfSchemas =
+  /Invalid (input|option|string|key|element|number|UUID|discriminator)|Too (small|big): |expected \w+, received/i;
+
 /** Why an answer is not what the description says; undefined when it is. */
 function objection(
   operation: { path: string; method: string; responses: Schema },
@@ -220,6 +224,7 @@ function objection(
 ): string | undefined {
   const response = operation.responses[String(status)];
   const text = bytes.toString("utf8");
+  if (status >= 400 && wordsOfSchemas.test(text)) return `the words of a schema, not of a person: ${text}`;
   if (!response) return `status ${status} is not described: ${text.slice(0, 300)}`;
   const type = (headers.get("content-type") ?? "").split(";", 1)[0]!;
   if (!response.content) return bytes.length === 0 ? undefined : "an answer without a body has one";

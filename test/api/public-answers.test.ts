@@ -71,7 +71,7 @@ t.test("an answer that a client has is not made again", async (t) => {
 });
 
 t.test("HEAD has the headers of GET", async (t) => {
-  const head = async (path: string, method: string) => {
+  const head = async (path: string, method: string): Promise<Record<string, unknown>> => {
     const headers = { "accept-encoding": "identity" };
     const answer = await fetch(`${server.url}/api/2.8/p/m/${path}`, { method, headers });
     await answer.arrayBuffer();

@@ -112,13 +112,19 @@ t.test("a palette that there is not is refused, with the name that may be meant"
     t.match(json, { code: "invalid_value", data: { parameter: "visualSettings.classesSettings" } });
     return json.data.fields.palette;
   };
-  t.equal(await reason("ylorrd"), "There is no palette ylorrd; did you mean YlOrRd?");
-  t.match(await reason("Viridis"), /^There is no palette Viridis; those of ColorBrewer are Blues, /);
-  t.equal(await reason(7), "the name of a palette of ColorBrewer, such as YlOrRd");
+  t.equal(
+    await reason("ylorrd"),
+    "It must be the name of a palette, and there is no ylorrd; did you mean YlOrRd?",
+  );
+  t.match(
+    await reason("Viridis"),
+    /^It must be the name of a palette, and there is no Viridis; those of ColorBrewer are Blues, /,
+  );
+  t.equal(await reason(7), "It must be the name of a palette of ColorBrewer, such as YlOrRd");
   for (const wrong of ["constructor", "", "x".repeat(10_000)])
     t.match(
       await reason(wrong),
-      /^There is no palette .{0,120}; those of ColorBrewer are /,
+      /^It must be the name of a palette, and there is no .{0,120}; those of ColorBrewer are /,
       `${wrong}`.slice(0, 20),
     );
   t.equal((await tryPalette(null)).status, 200, "null is absent");

@@ -282,7 +282,21 @@ t.test("what does not fit is refused and changes nothing", async (t) => {
   for (const [given, message] of [
     [{ type: 1 }, "visualSettings.column cannot be stored. This type needs a column."],
     [{ type: 1, columnCode: "sise" }, 'The layer has no column "sise"; did you mean size?'],
-    [{ type: 9 }, /^visualSettings\.type cannot be stored\. .*1\|2\|3\|4\|5\|6\|7\|8\.$/],
+    [{ type: 9 }, /^visualSettings\.type cannot be stored\. It must be one of 1, 2, 3, 4, 5, 6, 7, 8\.$/],
+    [{}, "visualSettings.type cannot be stored. It is missing."],
+    [
+      { type: 4 },
+      "visualSettings.classesSettings.columns cannot be stored. " +
+        "It must be a list of the columns that are shown, such as [{code: population}].",
+    ],
+    [
+      { type: 5, classesSettings: { columns: [{ code: 7, color: "red" }] } },
+      "visualSettings.classesSettings.columns.0.code cannot be stored. It must be a text.",
+    ],
+    [
+      { type: 2, columnCode: "kind", textSettings: { fontSize: -1 } },
+      "visualSettings.textSettings.fontSize cannot be stored. It must be at least 0.",
+    ],
   ] as const)
     t.match((await put(given)).json, { message });
   const custom = (visualCustomSettings: unknown) =>

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { badRequest, type Failure, required } from "../../../errors.js";
+import { wrongValue } from "../../../wrong-value.js";
 import { failureOf, type Members, rulesOf, type Values } from "./schema.js";
 
 const defaultBlanks: readonly unknown[] = [null, ""];
@@ -27,7 +28,7 @@ export function reader<M extends Members>(members: M): (given: Given) => Values<
       for (let i = 0; value === undefined && i < names.length; i++) value = source.get(names[i]!);
       given[name] = blanks.includes(value) ? undefined : value;
     }
-    const read = schema.safeParse(given);
+    const read = schema.safeParse(given, { error: wrongValue });
     if (read.success) return read.data as Values<M>;
     throw refusal(members, given, read.error.issues);
   };
