@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import MiniSearch from "minisearch";
 import { loadPages, type Page, searchIndexPath } from "../docs/pages.js";
 import { type Found, findPages, type Part, searchOptions } from "../docs/search.js";
+import { didYouMean } from "../near-name.js";
 import { programName } from "../program-name.js";
 import { type CommandEnvironment, CommandError, isJson, print } from "./environment.js";
 
@@ -36,15 +37,27 @@ export function register(program: Command, env: CommandEnvironment): void {
           env,
           isJson(command) ? JSON.stringify({ page: page.path, text: page.markdown }) : page.markdown,
         );
-      } else listFound(env, subject.join(" "), isJson(command));
+      } else {
+        const names = [
+          ...program.commands.map((each) => each.name()),
+          ...pages.map(({ path }) => nameOf(path)),
+        ];
+        listFound(env, subject.join(" "), { names, asJson: isJson(command) });
+      }
     });
 }
 
-/** Prints which pages fit words. @throws CommandError */
-function listFound(env: CommandEnvironment, words: string, asJson: boolean): void {
+/** Prints which pages fit words. @param names of commands and pages @throws CommandError */
+function listFound(
+  env: CommandEnvironment,
+  words: string,
+  { names, asJson }: { readonly names: readonly string[]; readonly asJson: boolean },
+): void {
   const found = pagesFor(words);
   if (found.length === 0)
-    throw new CommandError(`No page has "${words}". \`${programName()} help\` lists all of them.`);
+    throw new CommandError(
+      `No page has "${words}"${didYouMean(words, names)} \`${programName()} help\` lists all of them.`,
+    );
   const text = asJson
     ? JSON.stringify({
         pages: found.map((one) => ({ page: pathOf(one), title: one.title, heading: one.heading })),

@@ -38,9 +38,13 @@ function searchTerm(word: string): string | null {
     .replace(/([bdgmnprt])\1$/, "$1");
 }
 
+/** Between words. The default has no symbols, among which is the backtick: names in code would keep theirs. */
+const between = /[\n\r\p{Z}\p{P}\p{S}]+/u;
+
 export const searchOptions: Options<Part> = {
   fields: ["title", "words", "heading", "text"],
   storeFields: ["address", "page", "heading"],
+  tokenize: (text) => text.split(between),
   processTerm: searchTerm,
   searchOptions: {
     boost: { title: 5, words: 5, heading: 3 },

@@ -44,6 +44,9 @@ t.test("help finds pages by plain questions, as the search in the browser does",
     ["attach a photo", "photos"],
     ["stale tile", "never-stale"],
     ["duplicate map", "copy-a-map"],
+    ["noRoom", "api-visualizations"],
+    ["no_georeference", "errors"],
+    ["outcome_unknown", "errors"],
   ] as const) {
     const { status, stdout } = await help(...question.split(" "));
     t.equal(status, 0, question);
@@ -52,6 +55,7 @@ t.test("help finds pages by plain questions, as the search in the browser does",
   t.match(JSON.parse((await help("attach", "a", "photo", "--json")).stdout), {
     pages: [{ page: "how-to/photos" }],
   });
+  t.match(await help("expot"), { status: 1, stderr: /No page has "expot"; did you mean export\?/ });
   t.match(await help("zzzzqqq"), { status: 1, stdout: "", stderr: /No page has "zzzzqqq"/ });
   const { stdout } = await help("backup");
   t.match(stdout, /^# Make a backup\n\n\S/);
