@@ -1,7 +1,8 @@
 import { isStorable } from "../catalog/codes.js";
 import { projectId, removeAccountsWithoutProject } from "../catalog/projects.js";
 import type { Role } from "../catalog/state.js";
-import { failed, notFound } from "../errors.js";
+import { Failure, failed, notFound } from "../errors.js";
+import { didYouMean } from "../near-name.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { hashPassword, verifyPassword } from "./passwords.js";
 
@@ -56,6 +57,20 @@ export async function accountsOf(db: Queryable, login: string): Promise<AccountO
   );
 }
 
+/**
+ * Tells the login that may be meant: for commands, whose user may know all of them.
+ * @param project its id; default: all
+ */
+export async function noUser(db: Queryable, login: string, project?: number): Promise<Failure> {
+  const users = await listAccounts(db, project);
+  const where = project === undefined ? "" : " in this project";
+  const end = didYouMean(
+    login,
+    users.map((user) => user.login),
+  );
+  return new Failure("not_found", undefined, `There is no user "${login}"${where}${end}`);
+}
+
 /** The projects of several accounts, as messages name them. */
 export const projectsOf = (accounts: readonly AccountOfProjects[]): string =>
   accounts.map(({ projects }) => projects.join(", ") || "no project").join("; ");
@@ -69,8 +84,7 @@ export async function accountOf(db: Queryable, login: string, project?: string):
   const all = await accountsOf(db, login);
   const found = project === undefined ? all : all.filter(({ projects }) => projects.includes(project));
   const [only] = found;
-  if (!only && project !== undefined) await projectId(db, project);
-  if (!only) throw notFound(`user "${login}"${project === undefined ? "" : ` in the project "${project}"`}`);
+  if (!only) throw await noUser(db, login, project === undefined ? undefined : await projectId(db, project));
   if (found.length > 1)
     throw failed(
       "invalid_value",
@@ -237,7 +251,7 @@ export async function removeMember(db: Database, login: string, project?: number
       return { id, login };
     }
     const account = await findMember(tx, project, login);
-    if (!account) throw notFound(`user "${login}" in this project`);
+    if (!account) throw await noUser(tx, login, project);
     const values = [project, account.id];
     await tx.execute("delete from membership where project_id = $1 and account_id = $2", values);
     await tx.execute("delete from access_grant where project_id = $1 and account_id = $2", values);

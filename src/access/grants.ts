@@ -2,6 +2,7 @@ import { projectId } from "../catalog/projects.js";
 import { Right, type Rights } from "../catalog/state.js";
 import { failed, notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
+import { findMember, noUser } from "./accounts.js";
 
 /** Grants: rights of users and the public beyond roles. `rights.ts` evaluates them. */
 
@@ -84,9 +85,9 @@ async function resolve(tx: Queryable, target: GrantTarget): Promise<TargetIds> {
     }
   }
   if (target.login !== null) {
-    const members = `select a.id from account a join membership m on m.account_id = a.id
-      where m.project_id = $1 and m.login = $2`;
-    account = await idOf(tx, `user "${target.login}" in this project`, members, [project, target.login]);
+    const member = await findMember(tx, project, target.login);
+    if (!member) throw await noUser(tx, target.login, project);
+    account = member.id;
   }
   return { project, map, layer, account };
 }

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { type Account, findMember } from "../access/accounts.js";
+import { type Account, findMember, noUser } from "../access/accounts.js";
 import { mayRead } from "../access/rights.js";
 import { openSessions, type SessionOrigin } from "../access/sessions.js";
 import { openTileKeys } from "../access/tile-keys.js";
@@ -8,7 +8,7 @@ import { loadProject } from "../catalog/load.js";
 import { noProject } from "../catalog/projects.js";
 import type { ProjectState } from "../catalog/state.js";
 import { systemClock } from "../clock.js";
-import { forbidden, notFound } from "../errors.js";
+import { forbidden } from "../errors.js";
 import { programName } from "../program-name.js";
 import {
   type CommandEnvironment,
@@ -116,7 +116,7 @@ const addressOf = ({ config: { baseUrl, port }, serverUrl }: CommandServices): s
 /** @throws Failure not_found */
 async function memberOf({ db }: CommandServices, project: ProjectState, login: string): Promise<Account> {
   const account = await findMember(db, project.id, login);
-  if (!account) throw notFound(`user "${login}" in this project`);
+  if (!account) throw await noUser(db, login, project.id);
   return account;
 }
 

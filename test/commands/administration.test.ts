@@ -258,13 +258,20 @@ t.test("maps are created, renamed and deleted, and so are their layers", async (
   t.same(await db.query(left, [layers.map(({ id }: { id: number }) => `l${id}`)]), []);
 });
 
-t.test("every command tells which project, map or layer may be meant", async (t) => {
+t.test("every command tells which project, map, layer or user may be meant", async (t) => {
   for (const [line, meant] of [
     ["project base-map ctiy none", "city"],
     ["project delete ctiy --yes", "city"],
     ["user password anna --project ctiy", "city"],
     ["user add nina --existing ctiy --project city", "city"],
     ["session open anna --project ctiy", "city"],
+    ["user password ana", "anna"],
+    ["user password ana --project city", "anna"],
+    ["user remove ana --yes", "anna"],
+    ["user remove ana --project city --yes", "anna"],
+    ["user add ana --existing --project city", "anna"],
+    ["session open ana --project city", "anna"],
+    ["grant ana --project city --rights read", "anna"],
     ["map publish city raods", "roads"],
     ["grant anna --project city --map raods --rights read", "roads"],
     ["grant anna --project city --map roads --layer pieps --rights read", "pipes"],
