@@ -7,6 +7,16 @@ import type { LayerSource } from "./state.js";
 
 export type ExternalSource = Extract<LayerSource, { readonly url: string }>;
 
+/** What who gave a source calls its parts. */
+export type SourceNames = Readonly<Record<"url" | "minZoom" | "maxZoom" | "attribution", string>>;
+
+const inLayer: SourceNames = {
+  url: "source.url",
+  minZoom: "source.minZoom",
+  maxZoom: "source.maxZoom",
+  attribution: "source.attribution",
+};
+
 const maxUrlLength = 2_000;
 const placeholder = /\{(?:z|x|-?y)\}/g;
 
@@ -14,28 +24,30 @@ const placeholder = /\{(?:z|x|-?y)\}/g;
  * Reads the `source` of an external layer: an http(s) `url` with `{z}`, `{x}` and `{y}` (XYZ) or `{-y}` (TMS) in its path or
  * query, or with `service=WMS` in its query.
  * @param hosts `host` or `host:port`, in lower case
+ * @param names for messages
  * @throws Failure invalid_value with `data.parameter`, required_parameters
  */
 export function readExternalSource(
   given: Readonly<Record<string, unknown>>,
   hosts: readonly string[],
+  names = inLayer,
 ): ExternalSource {
   const own = (name: string) => (Object.hasOwn(given, name) ? (given[name] ?? undefined) : undefined);
   const url = own("url");
   if (url === undefined || url === "") {
-    throw failed("required_parameters", "Required: source.url.", { required: ["source.url"] });
+    throw failed("required_parameters", `Required: ${names.url}.`, { required: [names.url] });
   }
-  const minZoom = zoom(own("minZoom"), "source.minZoom");
-  const maxZoom = zoom(own("maxZoom"), "source.maxZoom");
+  const minZoom = zoom(own("minZoom"), names.minZoom);
+  const maxZoom = zoom(own("maxZoom"), names.maxZoom);
   if (minZoom !== null && maxZoom !== null && minZoom > maxZoom)
-    throw refuse("source.minZoom", "is greater than source.maxZoom");
+    throw refuse(names.minZoom, `is greater than ${names.maxZoom}`);
   const attribution = own("attribution") ?? "";
-  if (typeof attribution !== "string") throw refuse("source.attribution", "must be a string");
+  if (typeof attribution !== "string") throw refuse(names.attribution, "must be a string");
   return {
-    url: checkAddress(url, hosts),
+    url: checkAddress(url, hosts, names.url),
     minZoom,
     maxZoom,
-    attribution: checkText(attribution, "source.attribution"),
+    attribution: checkText(attribution, names.attribution),
   };
 }
 
@@ -49,8 +61,8 @@ function zoom(value: unknown, name: string): number | null {
   throw refuse(name, `must be a whole number from 0 to ${maxZoom}`);
 }
 
-function checkAddress(given: unknown, hosts: readonly string[]): string {
-  const wrong = (what: string) => refuse("source.url", what);
+function checkAddress(given: unknown, hosts: readonly string[], name: string): string {
+  const wrong = (what: string) => refuse(name, what);
   // URL parsers disagree on spaces and backslashes.
   if (typeof given !== "string" || given.length > maxUrlLength || !/^[\x21-\x5b\x5d-\x7e]+$/.test(given))
     throw wrong(`must be an address of at most ${maxUrlLength} printable ASCII characters`);

@@ -1,11 +1,19 @@
 import type { Command } from "commander";
 import { createProject, deleteProject, listProjects, setBaseMap } from "../catalog/projects.js";
 import type { BaseMap } from "../catalog/state.js";
-import { readExternalSource } from "../catalog/tile-layer-source.js";
+import { readExternalSource, type SourceNames } from "../catalog/tile-layer-source.js";
+import { didYouMean } from "../near-name.js";
 import { programName } from "../program-name.js";
 import { baseMapStyles } from "../tiles/base-map.js";
 import { confirm, yesOption } from "./confirm.js";
-import { type CommandEnvironment, print, propagateChange, report, withServices } from "./environment.js";
+import {
+  type CommandEnvironment,
+  print,
+  propagateChange,
+  report,
+  UsageError,
+  withServices,
+} from "./environment.js";
 import { removeContents } from "./remove-contents.js";
 import { table } from "./table.js";
 
@@ -109,10 +117,23 @@ interface ServiceOptions {
   readonly attribution: string;
 }
 
-/** @throws Failure invalid_value */
+const asTyped: SourceNames = {
+  url: "<base>",
+  minZoom: "--min-zoom",
+  maxZoom: "--max-zoom",
+  attribution: "--attribution",
+};
+
+/** @throws Failure invalid_value; UsageError */
 function baseMapOf(base: string, options: ServiceOptions, hosts: readonly string[]): BaseMap {
   if (base === "builtin" || base === "none") return { kind: base };
   const style = baseMapStyles.find((name) => base === `builtin-${name}`);
   if (style) return { kind: "builtin", style };
-  return { kind: "tiles", ...readExternalSource({ url: base, ...options }, hosts) };
+  if (!base.includes("/")) {
+    const names = ["builtin", ...baseMapStyles.map((name) => `builtin-${name}`), "none"];
+    throw new UsageError(
+      `<base> is ${names.join(", ")}, or the address of a raster service${didYouMean(base, names)}`,
+    );
+  }
+  return { kind: "tiles", ...readExternalSource({ url: base, ...options }, hosts, asTyped) };
 }

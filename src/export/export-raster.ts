@@ -52,7 +52,7 @@ export function exportedImage(
   if (!original) return { blob: raster.processed, bytes: raster.processedBytes, name, mediaType, notes: [] };
   const notes = raster.hasOwnReference
     ? []
-    : ["The image does not say itself where it lies: a zip archive (zip=1) has a world file beside it."];
+    : ["The image does not say itself where it lies: in a zip archive it has a world file beside it."];
   return { blob: raster.original, bytes: raster.originalBytes, name, mediaType, notes };
 }
 

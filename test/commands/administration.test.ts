@@ -50,6 +50,17 @@ t.test("projects are created, listed and deleted", async (t) => {
   t.same(await base(), { base: { kind: "none" } });
   const foreign = await run("project base-map city https://tiles.example.org/{z}/{x}/{y}.png");
   t.match(foreign, { status: 1, stderr: /externalHosts\. .*file of settings.* MAPWRIGHT_EXTERNAL_HOSTS/ });
+  for (const [given, told] of [
+    ["//t.example.org", /error: <base> must be a whole address such as/],
+    ["https://t.example.org/{z}/{x}/{y}.png --min-zoom a", /error: --min-zoom must be a whole number/],
+    [
+      "https://t.example.org/{z}/{x}/{y}.png --min-zoom 9 --max-zoom 3",
+      /error: --min-zoom is greater than --max-zoom/,
+    ],
+  ] as const)
+    t.match(await run(`project base-map city ${given}`), { status: 1, stderr: told });
+  const near = await run("project base-map city biultin");
+  t.match(near, { status: 2, stderr: /builtin-dark, none, or the address .*; did you mean builtin\?/ });
   t.equal((await run("project base-map nowhere none")).status, 1);
   t.equal((await run("project base-map city builtin-dark")).status, 0);
   t.same(await base(), { base: { kind: "builtin", style: "dark" } });

@@ -102,13 +102,9 @@ export function encodingOf(name: string): string | undefined {
 export function requestedEncoding(name: string): string {
   const label = encodingOf(name.slice(0, 100));
   if (label !== undefined) return label;
-  throw new Refusal(
-    "invalid_value",
-    `The parameter encoding is no encoding that is known here: ${shownNames}.`,
-    {
-      parameter: "encoding",
-    },
-  );
+  throw new Refusal("invalid_value", `The encoding is none that is known here: ${shownNames}.`, {
+    parameter: "encoding",
+  });
 }
 
 /** The encoding of a DBF file by its language id; undefined when the id says nothing that `TextDecoder` knows. */

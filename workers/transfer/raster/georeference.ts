@@ -44,7 +44,7 @@ export function georeference(source: RasterSource, given: GivenGeoreference): Ge
   if (!used) {
     throw new Refusal(
       "no_georeference",
-      "The image does not say where it lies: send a GeoTIFF, a world file with it, or raster_bbox.",
+      "The image does not say where it lies: send a GeoTIFF, a world file with it, or its box (raster_bbox; of the command --raster-bbox).",
     );
   }
   const srsText = srsTextOf(source, given);

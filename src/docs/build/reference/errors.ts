@@ -78,7 +78,7 @@ const advice: Readonly<Record<ExecutionCode, Advice>> = {
   no_georeference: {
     meaning: "An image does not say where on Earth it lies.",
     remedy:
-      "Send `raster_bbox`, or a file that knows its place: [raster layers](../how-to/raster-layers.md).",
+      "Send `raster_bbox` (of the command `--raster-bbox`), or a file that knows its place: [raster layers](../how-to/raster-layers.md).",
   },
   file_column_required: {
     meaning: "A file is attached to a column that holds no files.",
