@@ -5,17 +5,20 @@ import type { GeometryShape, Srid } from "../features/geometry-sql.js";
 import { columnsRead, type ObjectShape, objectJson } from "../features/item.js";
 import { readList } from "../features/read.js";
 import { layerTable, type Statement, Values } from "../features/sql.js";
+import { toDegrees } from "../geo/envelope.js";
 import { Overruns } from "../hosts/overruns.js";
 import { ObjectNumbers } from "../object-numbers.js";
 import type { Database } from "../storage/postgres.js";
 import type { Pause } from "../turns/slices.js";
-import { type NearRow, nearStatement, type Place, type Searched } from "./near.js";
+import { type Cluster, type NearRow, nearStatement, type Place, type Searched } from "./near.js";
 
 /** Which objects are drawn at a place. */
 
 export interface FoundObject {
   readonly layer: LayerNode;
   readonly id: number;
+  /** What it is drawn with, if not by itself. */
+  readonly cluster?: Cluster | null;
 }
 
 /** Layers of one statement: planning time grows with the square of their number. */
@@ -104,9 +107,9 @@ export async function objectsAt(
     if (some.length === 0) continue;
     const rows = await near(db, some, place, { ...options, until, isAgain: isAlone(some[0]!) });
     for (const [n, { layer }] of some.entries()) {
-      const ids = atPlace(rows.filter((row) => row.n === n)).map(({ id }) => id);
-      if (ids.length > 0) layers++;
-      found.push(...ids.map((id) => ({ layer, id })));
+      const here = atPlace(rows.filter((row) => row.n === n));
+      if (here.length > 0) layers++;
+      found.push(...here.map(({ id, cluster }) => ({ layer, id, cluster })));
       if (found.length >= mostObjects || layers >= mostLayers) return found.slice(0, mostObjects);
     }
   }
@@ -237,11 +240,20 @@ function foundStatement(found: readonly FoundObject[], { fields, ...shape }: Fou
   });
   const numbers = values.bind(`{${found.map(({ layer }) => layers.indexOf(layer)).join(",")}}`);
   const ids = values.bind(`{${found.map(({ id }) => id).join(",")}}`);
-  const wanted = `select * from unnest(${numbers}::int[],${ids}::bigint[]) with ordinality u$ (n,id,place) order by place offset 0`;
+  const ends = values.bind(`{${found.map(({ cluster }) => JSON.stringify(cluster ? `,"cluster":${clusterJson(cluster)}}` : "}")).join(",")}}`);
+  const wanted =
+    `select * from unnest(${numbers}::int[],${ids}::bigint[],${ends}::text[]) with ordinality u$ (n,id,ending,place) ` +
+    `order by place offset 0`;
   return {
-    text: `select o from (select case w$.n ${cases.join(" ")} end as o from (${wanted}) w$ offset 0) read$ where o is not null`,
+    text: `select left(o,-1)||ending as o from (select case w$.n ${cases.join(" ")} end as o,ending from (${wanted}) w$ offset 0) read$ where o is not null`,
     values: values.list,
   };
+}
+
+/** As the boxes of objects are, in degrees. */
+function clusterJson({ count, box: [west, south, east, north] }: Cluster): string {
+  const corner = (x: number, y: number) => [...toDegrees(x, y)].reverse();
+  return JSON.stringify({ count, bbox: { sw: corner(west, south), ne: corner(east, north) } });
 }
 
 const ownCodes = (layer: LayerNode, codes: readonly string[]): string[] =>

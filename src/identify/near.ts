@@ -2,8 +2,9 @@ import { layerTable } from "../catalog/layer-table.js";
 import type { LayerNode } from "../catalog/state.js";
 import { type Statement, Values } from "../features/sql.js";
 import { toMercator } from "../geo/envelope.js";
-import { type MercatorBox, mercatorHalf, tileMetres } from "../geo/tile.js";
+import { type MercatorBox, maxZoom, mercatorHalf, tileMetres } from "../geo/tile.js";
 import { reachesBeyond, worldCopies } from "../geo/world-copies.js";
+import type { Gathered } from "../visual/gathered.js";
 
 /** Finds the ids of the objects near a point, by the spatial indexes of their layers. */
 
@@ -27,9 +28,9 @@ export function placeOf(
   return { x, y, pixel: tileMetres(zoom) / 256, tolerancePixels };
 }
 
-/** What is near enough, in one world; it may reach beyond its edges. */
-export function boxAround({ x, y, pixel, tolerancePixels }: Place): MercatorBox {
-  const metres = tolerancePixels * pixel;
+/** Where objects may be that are near enough, in one world; it may reach beyond its edges. */
+export function boxAround({ x, y, pixel, tolerancePixels }: Place, gathered?: Gathered): MercatorBox {
+  const metres = (tolerancePixels + (gathered?.reachPixels ?? 0)) * pixel;
   return [x - metres, y - metres, x + metres, y + metres];
 }
 
@@ -37,6 +38,15 @@ export function boxAround({ x, y, pixel, tolerancePixels }: Place): MercatorBox 
 export interface Searched {
   readonly layer: LayerNode;
   readonly condition: string;
+  /** What is drawn in place of its objects. */
+  readonly gathered?: Gathered | undefined;
+}
+
+/** Several objects that are drawn as one. */
+export interface Cluster {
+  readonly count: number;
+  /** Around them: EPSG:3857 metres, in the copy of the world where they are seen. */
+  readonly box: MercatorBox;
 }
 
 export interface NearRow {
@@ -46,7 +56,12 @@ export interface NearRow {
   readonly pixels: number;
   /** Whether it is a polygon, or has one. */
   readonly area: boolean;
+  /** What the object is drawn with; null = it is drawn by itself, or they cannot be parted at any zoom. */
+  readonly cluster: Cluster | null;
 }
+
+/** Narrower clusters part at no zoom: in metres of EPSG:3857. */
+const leastParted = (128 * tileMetres(maxZoom)) / 256;
 
 /** Objects at one place that are looked at beyond the limit, to find those that are drawn over the others. */
 const stacked = 100;
@@ -58,7 +73,7 @@ const stacked = 100;
 export function nearStatement(searched: readonly Searched[], place: Place, limit: number): Statement {
   const values = new Values();
   const most = `${values.bind(limit)}::bigint`;
-  const read = `${values.bind(limit + stacked)}::bigint`;
+  let read: string | undefined;
   // Coordinates that were computed elsewhere differ in their last digits.
   const metres = (place.tolerancePixels + 0.01) * place.pixel;
   const farthest = `${values.bind(metres)}::float8`;
@@ -85,6 +100,7 @@ export function nearStatement(searched: readonly Searched[], place: Place, limit
   const nearest = ({ layer, condition }: Searched, dx: number): string => {
     const { point, box } = placeOf(dx);
     const distance = `o$.geom_3857<->${point}`;
+    read ??= `${values.bind(limit + stacked)}::bigint`;
     const which = condition === "true" ? "" : ` and ${condition}`;
     return (
       `(select o$.svc_id as id,${distance} as d,st_dimension(o$.geom_3857)=2 as area from ${layerTable(layer.id)} o$ ` +
@@ -92,6 +108,7 @@ export function nearStatement(searched: readonly Searched[], place: Place, limit
     );
   };
   const selects = searched.map((one, n) => {
+    if (one.gathered) return gatheredNear(one.gathered, n, place, { values, most, farthest, pixel });
     const copies = worldCopies(one.layer, atSeam)
       // Objects are within a world and a half around the middle.
       .filter((dx) => Math.abs(place.x - dx) <= 3 * mercatorHalf + metres)
@@ -103,7 +120,7 @@ export function nearStatement(searched: readonly Searched[], place: Place, limit
         : `(select id,min(d) as d,bool_or(area) as area from (${copies.join(" union all ")}) copies$ ` +
           `group by id) near$`;
     return (
-      `(select ${n} as n,id,d/${pixel} as pixels,area from ${objects} where d<=${farthest} ` +
+      `(select ${n} as n,id,d/${pixel} as pixels,area,null::json as cluster from ${objects} where d<=${farthest} ` +
       `order by d,id desc limit ${most})`
     );
   });
@@ -111,4 +128,42 @@ export function nearStatement(searched: readonly Searched[], place: Place, limit
     text: `select * from (${selects.join(" union all ")}) found$ order by n,pixels,id desc`,
     values: values.list,
   };
+}
+
+/**
+ * A cluster is as near as its rim, and within it at no distance, an object that is alone as near as its middle. Of a cluster
+ * that cannot be parted its objects are found.
+ */
+function gatheredNear(
+  gathered: Gathered,
+  n: number,
+  place: Place,
+  bound: {
+    readonly values: Values;
+    readonly most: string;
+    readonly farthest: string;
+    readonly pixel: string;
+  },
+): string {
+  const { x, y } = place;
+  const { values, most, farthest, pixel } = bound;
+  const box = boxAround(place, gathered);
+  const shapes = gathered.sql({
+    box: `st_makeenvelope(${box.map((each) => `${values.bind(each)}::float8`).join(",")},3857)`,
+    pixel: place.pixel,
+    atSeam: reachesBeyond(box),
+  });
+  const point = `st_setsrid(st_makepoint(${values.bind(x)}::float8,${values.bind(y)}::float8),3857)`;
+  const metres = `greatest(0,st_distance(geom$,${point})-case when count$>1 then size$/2*${pixel} else 0 end)`;
+  const parts =
+    `count$>1 and ${values.bind(place.pixel > tileMetres(maxZoom) / 256)}::boolean and ` +
+    `greatest(st_xmax(box$)-st_xmin(box$),st_ymax(box$)-st_ymin(box$))>${values.bind(leastParted)}::float8`;
+  const cluster =
+    "json_build_object('count',count$,'box',json_build_array(st_xmin(box$),st_ymin(box$),st_xmax(box$),st_ymax(box$)))";
+  return (
+    `(select ${n} as n,id,d/${pixel} as pixels,false as area,case when parts then ${cluster} end as cluster ` +
+    `from (select *,${metres} as d,coalesce(${parts},false) as parts from (${shapes}) shapes$) near$ ` +
+    `cross join lateral unnest(case when parts then array[svc_id] else ids$ end) as objects$(id) ` +
+    `where d<=${farthest} order by d,id desc limit ${most})`
+  );
 }

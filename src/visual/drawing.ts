@@ -28,6 +28,11 @@ export interface VisualDrawing {
    * @param objects name of a relation: `svc_id`, `geom$` and the further columns
    */
   readonly shapes?: (objects: string) => string;
+  /**
+   * As `shapes`, where one stands for several objects, for finding these: with columns `size$` (width in pixels), `ids$` (of
+   * the objects) and `box$` (around them).
+   */
+  readonly shapesWithObjects?: (objects: string) => string;
   /** Labels, if the kind places them itself. */
   readonly labels?: Style;
   /** How far symbols extend from their object, or other objects decide about them, in unscaled pixels. */

@@ -31,18 +31,7 @@ export function drawingQuery(layer: LayerNode, drawing: VisualDrawing, options: 
     const languages = { own: options.language, main: options.mainLanguage };
     columns.label$ = labelText(label, { ...context, languages });
   }
-  const names = Object.keys(columns);
-  const selected = Object.entries(columns).map(([name, sql]) => `, ${sql} as ${name}`);
-  const { geometry, from, box } = source(layer, drawing.place, options.zoom);
-  const copy = (dx: number): string =>
-    dx === 0
-      ? `select o$.svc_id, ${geometry} as geom$${selected.join("")} from ${from} where ${box} && !bbox!`
-      : `select o$.svc_id, st_translate(${geometry}, ${dx}, 0)${selected.join("")} from ${from} ` +
-        `where ${box} && st_translate(!bbox!, ${-dx}, 0)`;
-  const needed = drawing.needed.map((name) => `${name} is not null`);
-  const objects =
-    `select * from (${worldCopies(layer, options.atSeam).map(copy).join(" union all ")}) ` +
-    `read$ where ${["geom$ is not null", ...needed].join(" and ")}`;
+  const objects = objectsDrawn(layer, drawing, options, columns);
   const order = drawing.order ?? "svc_id";
   if (drawing.shapes) return `with objects$ as (${objects}) ${drawing.shapes("objects$")} order by ${order}`;
   const thinned =
@@ -51,12 +40,46 @@ export function drawingQuery(layer: LayerNode, drawing: VisualDrawing, options: 
     layer.geometryKind === "Point" &&
     options.zoom <= thinningZoom;
   if (!thinned) return `${objects} order by ${order}`;
+  const names = Object.keys(columns);
   return (
     `select svc_id, geom$${names.map((name) => `, ${name}`).join("")} from (` +
     `select distinct on (floor(st_x(point$) / !pixel_width!), floor(st_y(point$) / !pixel_width!), ${drawing.thinnedBy}, many$) * ` +
     `from (select *, st_centroid(geom$) as point$, case when st_geometrytype(geom$) <> 'ST_Point' then svc_id end as many$ ` +
     `from (${objects}) all$) each$ order by floor(st_x(point$) / !pixel_width!), floor(st_y(point$) / !pixel_width!), ` +
     `${drawing.thinnedBy}, many$, svc_id) thinned$ order by ${order}`
+  );
+}
+
+/** Where shapes stand for several objects: the statement that gives these, too. */
+export function shapesQuery(
+  layer: LayerNode,
+  { shapesWithObjects, ...drawing }: VisualDrawing,
+): ((options: Pick<QueryOptions, "zoom" | "atSeam">) => string) | undefined {
+  return (
+    shapesWithObjects &&
+    ((options) =>
+      `with objects$ as (${objectsDrawn(layer, drawing, options)}) ${shapesWithObjects("objects$")}`)
+  );
+}
+
+/** SQL of the objects in a box: `svc_id`, `geom$`, and further columns. */
+function objectsDrawn(
+  layer: LayerNode,
+  drawing: VisualDrawing,
+  options: Pick<QueryOptions, "zoom" | "atSeam">,
+  columns: Readonly<Record<string, string>> = {},
+): string {
+  const selected = Object.entries(columns).map(([name, sql]) => `, ${sql} as ${name}`);
+  const { geometry, from, box } = source(layer, drawing.place, options.zoom);
+  const copy = (dx: number): string =>
+    dx === 0
+      ? `select o$.svc_id, ${geometry} as geom$${selected.join("")} from ${from} where ${box} && !bbox!`
+      : `select o$.svc_id, st_translate(${geometry}, ${dx}, 0)${selected.join("")} from ${from} ` +
+        `where ${box} && st_translate(!bbox!, ${-dx}, 0)`;
+  const needed = drawing.needed.map((name) => `${name} is not null`);
+  return (
+    `select * from (${worldCopies(layer, options.atSeam).map(copy).join(" union all ")}) ` +
+    `read$ where ${["geom$ is not null", ...needed].join(" and ")}`
   );
 }
 

@@ -394,3 +394,47 @@ t.test("only the nearest objects are read from a large layer, by its index", asy
   t.match(scans[0], { "Order By": /<->/, "Index Cond": /&&/ });
   t.ok(scans[0]["Actual Rows"] < 1_000, `${scans[0]["Actual Rows"]} rows`);
 });
+
+t.test("where a circle stands for several objects it is found as a whole", async (t) => {
+  await makeMap(server, "clustered");
+  await layer("clustered", "towns", "", named);
+  const towns = [
+    ["a", point(10.5, 7.7)],
+    ["b", point(10.9, 7.7)],
+    ["c", point(10.5, 8.1)],
+  ] as const;
+  const [first] = await add("clustered", "towns", [...towns, ["alone", point(20, 8)]]);
+  const visualSettings = { type: 8, showBorder: false, classesSettings: { pointSizeMin: 24 } };
+  const stored = await api("PUT", "clustered/layers/towns/visualization/", {
+    token: editor,
+    body: { visualSettings },
+  });
+  t.equal(stored.status, 200, stored.text);
+  // A pixel at zoom 4 has 0.088 degrees.
+  const [circle, ...others] = await found("clustered", "point=7.83,10.63&zoom=4");
+  t.same(others, []);
+  t.same([circle.id, circle.layer, circle.cluster.count], [first, "towns", 3]);
+  const { sw, ne } = circle.cluster.bbox;
+  for (const [at, wanted] of [sw, ne].flat().entries())
+    t.ok(Math.abs(wanted - [7.7, 10.5, 8.1, 10.9][at]!) < 1e-6, "the box is around its objects");
+  t.equal((await found("clustered", "point=7.83,11.7&zoom=4")).length, 1, "up to its rim");
+  t.same(await found("clustered", "point=7.83,12.5&zoom=4&tolerance=2"), [], "beside it nothing is found");
+  t.equal(
+    (await found("clustered", "point=7.83,370.63&zoom=4"))[0].cluster.count,
+    3,
+    "in other copies of the world",
+  );
+  const alone = await found("clustered", "point=8,20&zoom=4");
+  t.same(
+    alone.map(({ fields, cluster }) => [fields.name, cluster]),
+    [["alone", undefined]],
+  );
+  t.same(await names("clustered", "point=7.7,10.9&zoom=12"), ["towns:b"], "where it has parted");
+  t.same(await found("clustered", "point=7.7,10.63&zoom=12"), []);
+  await add("clustered", "towns", [["twin", point(20, 8)]]);
+  t.same(
+    (await names("clustered", "point=8,20&zoom=4")).sort(),
+    ["towns:alone", "towns:twin"],
+    "what no zoom parts is found one by one",
+  );
+});

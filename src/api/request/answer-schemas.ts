@@ -216,6 +216,12 @@ const schemas = {
     bbox: box.nullable().optional(),
     layer: z.string().describe("Code of the layer"),
     layer_id: z.int(),
+    cluster: z
+      .object({ count: z.int(), bbox: box })
+      .describe(
+        "Of an object that is drawn with others as one circle: how many they are, and the box around them in degrees",
+      )
+      .optional(),
   }),
   Geometry: geometry,
   FeatureCollection: z.object({

@@ -1,16 +1,16 @@
 import { z } from "zod";
 import { mayRead, requireRead } from "../../access/rights.js";
-import { hasObjects, type LayerNode, type MapState } from "../../catalog/state.js";
+import { hasObjects, type MapState } from "../../catalog/state.js";
 import type { Languages } from "../../features/column-sql.js";
-import type { MercatorBox } from "../../geo/tile.js";
 import { maxZoom } from "../../geo/tile.js";
 import type { Reply, Request } from "../../http/types.js";
 import { objectsAt, readFound } from "../../identify/identify.js";
-import { boxAround, placeOf, type Searched } from "../../identify/near.js";
+import { boxAround, type Place, placeOf, type Searched } from "../../identify/near.js";
 import { mapAtOnce } from "../../tiles/at-once.js";
 import { type MissingLayer, namesOf } from "../../tiles/missing-layer.js";
 import { drawnLayers } from "../../tiles/selection.js";
 import type { Pause } from "../../turns/slices.js";
+import { gatheredBy } from "../../visual/gathered.js";
 import { isVisualized } from "../../visual/style.js";
 import { callerHeaders } from "../request/caller.js";
 import { mapContext } from "../request/context.js";
@@ -96,7 +96,8 @@ async function identify(
   const place = placeOf(wanted.point, { zoom: wanted.zoom, tolerancePixels: wanted.tolerance });
   const shown = drawnLayers(map, wanted.layers, (layer) => mayRead(map, caller, layer)).filter(hasObjects);
   const languages = languagesOf(map, wanted.lng);
-  const here = await layersIn(services, map, shown, boxAround(place));
+  const visible = shown.map((layer) => ({ layer, gathered: gatheredBy(layer, wanted.zoom) }));
+  const here = await layersIn(services, map, visible, place);
   const searched = await drawnAt(services, map, here, { zoom: wanted.zoom, languages, pause });
   const missing: MissingLayer[] = [];
   const found = await objectsAt(db, searched, place, {
@@ -135,26 +136,31 @@ async function identify(
     : { kind: "stream", chunks: text, headers };
 }
 
-/** Those of the layers that may have objects in the box, by what the node knows of their places. */
+/** A layer, and what its visualization draws in place of objects. */
+type Visible = Omit<Searched, "condition">;
+
+/** Those of the layers that may have objects near enough, by what the node knows of their places. */
 async function layersIn(
   { versions }: Services,
   map: MapState,
-  layers: readonly LayerNode[],
-  box: MercatorBox,
-): Promise<readonly LayerNode[]> {
-  const tables = layers.map((layer) => tableOf(map, layer));
+  layers: readonly Visible[],
+  place: Place,
+): Promise<readonly Visible[]> {
+  const tables = layers.map(({ layer }) => tableOf(map, layer));
   const tracked = await versions.track([...new Set(tables.filter((id) => id !== undefined))]);
   if (!versions.trusted) await versions.refresh(tracked);
   await versions.locate(tracked);
-  const elsewhere = new Set(tracked.flatMap((one) => (one.mayBeIn(box) ? [] : [one.id])));
-  return layers.filter((_, index) => !elsewhere.has(tables[index] ?? 0));
+  const known = new Map(tracked.map((one) => [one.id, one]));
+  return layers.filter(
+    ({ gathered }, index) => known.get(tables[index] ?? 0)?.mayBeIn(boxAround(place, gathered)) !== false,
+  );
 }
 
 /** The layers of which something is drawn at the zoom, and which of their objects are. */
 async function drawnAt(
   services: Services,
   map: MapState,
-  layers: readonly LayerNode[],
+  layers: readonly Visible[],
   { zoom, languages, pause }: { readonly zoom: number; readonly languages: Languages; readonly pause: Pause },
 ): Promise<readonly Searched[]> {
   // Tiles show unknown languages as the main one.
@@ -167,20 +173,20 @@ async function drawnAt(
       resolve(undefined);
     }, stylesMs);
   });
-  const styles = await mapAtOnce(layers, stylesAtOnce, async (layer) => {
+  const styles = await mapAtOnce(layers, stylesAtOnce, async ({ layer }) => {
     if (isVisualized(layer) || layers.length > mostCompiled || isLate) return undefined;
     await pause();
     return (await Promise.race([styleOf(services, map, layer), late]))?.style;
   }).finally(() => clearTimeout(timer));
   const searched: Searched[] = [];
   let characters = 0;
-  for (const [index, layer] of layers.entries()) {
+  for (const [index, { layer, gathered }] of layers.entries()) {
     const style = styles[index];
     const seen = { zoom, languages: { ...languages, own } };
     const isKnown = style !== undefined && characters < mostConditions;
     const condition = isKnown ? await services.drawnConditions.of(layer, style, seen) : "true";
     characters += condition?.length ?? 0;
-    if (condition !== undefined) searched.push({ layer, condition });
+    if (condition !== undefined) searched.push({ layer, condition, gathered });
   }
   return searched;
 }
@@ -193,7 +199,7 @@ export const identifyOperations: readonly Operation[] = [
     details:
       "The objects of the topmost layer come first, in a layer the nearest ones; within an area only what is in it is found, not " +
       "areas beside it. Layers that are not drawn at the zoom and objects that their styles leave out are not found (where styles " +
-      "have very many filters, or take long to compile, they are); those of raster, external and client-drawn layers neither. An answer has at most 1000 objects of 100 layers; layers that take too long or cannot be read are left out, and named in the header `X-Tile-Incomplete`. Codes in `fields` " +
+      "have very many filters, or take long to compile, they are); those of raster, external and client-drawn layers neither. An answer has at most 1000 objects of 100 layers; layers that take too long or cannot be read are left out, and named in the header `X-Tile-Incomplete`. Where a circle of a visualization stands for several objects, one of these is found, with `cluster`: how many they are, and the box to zoom to; objects that lie in one place are found themselves. Codes in `fields` " +
       "that a layer does not have are ignored; localised values without a translation are shown as labels on tiles are.",
     methods: ["GET"],
     path: `${mapPath}/identify/`,

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { topScaleDenominator } from "../../geo/tile.js";
 import { faceFor, foreignFaces } from "../../style/fonts.js";
+import type { Symbolizer } from "../../style/model.js";
 import type { Settings } from "../columns.js";
 import {
   borderOf,
@@ -60,10 +61,8 @@ export const clusters: VisualKind = {
       placement: "point",
       "allow-overlap": true,
     });
-    const circle = marker(
-      { ...settings, pointSettings: { allowOverlap: true } },
-      { fill: classes.color, opacity: classes.opacity, size: "[size$]" },
-    );
+    const circle = circleOf(settings, classes);
+    const grid = { side, least, most, alone, last: Number(classes.maxZoom) };
     return {
       styles: [
         styleOf("clusters", [
@@ -83,11 +82,8 @@ export const clusters: VisualKind = {
       needed: [],
       order: "count$, svc_id",
       shapes: (objects) =>
-        clusterSql(objects, {
-          ...{ side, least, most, alone },
-          last: Number(classes.maxZoom),
-          labelled: labelColumn(layer, settings) !== undefined,
-        }),
+        clusterSql(objects, { ...grid, labelled: labelColumn(layer, settings) !== undefined }),
+      shapesWithObjects: (objects) => clusterSql(objects, { ...grid, withObjects: true }),
       // A square may be wider than set by what is left of half the world, which is 128 pixels at the smallest scale.
       reach: side * (1 + 1 / Math.floor(mostSide / side)) + Math.max(most, alone) / 2 + border + 2,
     };
@@ -114,6 +110,12 @@ function aloneSize(settings: Settings): number {
   return sizeEnabled ? bounded(width) : aloneWidth;
 }
 
+/** Circles are drawn whatever they cover, but labels keep clear of them. */
+function circleOf(settings: Settings, { color, opacity }: Settings): Symbolizer {
+  const { type, attributes } = marker(settings, { fill: color, opacity, size: "[size$]" });
+  return { type, attributes: { ...attributes, "allow-overlap": "true", "ignore-placement": "false" } };
+}
+
 /** White or nearly black, by what can be read on a colour. @param color as `#RRGGBB` */
 function readableOn(color: string): string {
   const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16));
@@ -132,10 +134,12 @@ function clusterSql(
     readonly most: number;
     readonly alone: number;
     readonly last: number;
-    readonly labelled: boolean;
+    readonly labelled?: boolean;
+    /** Tells which objects are in each circle, and the box around them. */
+    readonly withObjects?: boolean;
   },
 ): string {
-  const { side, least, most, alone, last, labelled } = grid;
+  const { side, least, most, alone, last, labelled, withObjects } = grid;
   const inside = (axis: "x" | "y", width: string): string => {
     const room = `greatest(0, ${width} - size$ * px$) / 2`;
     return `greatest(${axis}$ - ${room}, least(${axis}$ + ${room}, mean_${axis}$))`;
@@ -148,6 +152,7 @@ function clusterSql(
     ) row$
   ), square$ as (
     select min(svc_id) as svc_id, count(*) as count$, px$, width$, height$,${labelled ? " min(label$) as label$," : ""}
+      ${withObjects ? "array_agg(svc_id) as ids$, st_extent(geom$)::geometry as box$," : ""}
       (floor((st_x(geom$) - shift$) / width$) + 0.5) * width$ + shift$ as x$, (row$ + 0.5) * height$ as y$,
       avg(st_x(geom$)) as mean_x$, avg(st_y(geom$)) as mean_y$
     from grid$
@@ -159,6 +164,7 @@ function clusterSql(
     from square$
   )
   select svc_id, size$, count$::int as count$,${labelled ? " case when count$ = 1 then label$ end as label$," : ""}
+    ${withObjects ? "ids$, box$," : ""}
     case when count$ = 1 then st_setsrid(st_makepoint(mean_x$, mean_y$), 3857)
       else st_setsrid(st_makepoint(${inside("x", "width$")}, ${inside("y", "height$")}), 3857) end as geom$,
     case when count$ < 1000 then count$::text
