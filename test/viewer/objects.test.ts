@@ -1,6 +1,17 @@
 import t from "tap";
+import { makeMap, makeStyledLayer } from "../support/maps.js";
 import { startServer, waitFor } from "../support/server.js";
-import { hold, makeTown, openPage, pixelOf, press, soon, startBrowser } from "./support.js";
+import {
+  hold,
+  makeTown,
+  openPage,
+  pictureComplete,
+  pixelOf,
+  press,
+  screen,
+  soon,
+  startBrowser,
+} from "./support.js";
 
 /** Asking the map what is at a place, over the real server. */
 
@@ -221,5 +232,47 @@ t.test("an object beside 180 degrees is found and marked from both sides", async
     );
     await page.keyboard.press("Escape");
   }
+  await page.context().close();
+});
+
+t.test("a press on a circle of several objects zooms to where it parts", async (t) => {
+  const token = await server.token("admin");
+  await makeMap(server, "crowd");
+  await makeStyledLayer(server, "crowd", "shops", "#a { marker-fill: #00ff00; }");
+  const at = (lon: number, lat: number) => ({ geom: { type: "Point", coordinates: [lon, lat] } });
+  const places = [at(10.5, 7.7), at(10.9, 7.7), at(10.5, 8.1), at(30, 10), at(30, 10)];
+  const body = places.map((place) => ({ op: "create", fields: {}, ...place }));
+  await server.api("POST", "crowd/layers/shops/structure/", {
+    token,
+    body: { code: "name", type: "string" },
+  });
+  const made = await server.api("POST", "crowd/layers/shops/objects/bulk/", { token, body });
+  t.equal(made.status, 200, made.text);
+  const visualSettings = { type: 8, classesSettings: { color: "#ff00ff" } };
+  await server.api("PUT", "crowd/layers/shops/visualization/", { token, body: { visualSettings } });
+  const { page, problems } = await openPage(browser, `${server.url}/#project=p&map=crowd&z=4&lat=8&lon=15`);
+  const zoom = () => Number(new URLSearchParams(new URL(page.url()).hash.slice(1)).get("z"));
+  await press(page, 7.83, 16);
+  await page.waitForSelector(".toast");
+  t.equal(zoom(), 4, "beside it nothing is found");
+  await press(page, 7.83, 10.63);
+  await soon(t).ok(() => zoom() >= 8 && zoom() <= 12);
+  await pictureComplete(page);
+  t.notOk(await page.isVisible(".object"));
+  const painted = await screen(page);
+  for (const [lon, lat] of [
+    [10.5, 7.7],
+    [10.9, 7.7],
+    [10.5, 8.1],
+  ] as const) {
+    const { x, y } = await pixelOf(page, lat, lon);
+    t.same([...painted.at(x, y)].slice(0, 3), [255, 0, 255], "its objects are seen");
+  }
+  await page.goto(`${server.url}/#project=p&map=crowd&z=5&lat=10&lon=29`);
+  await pictureComplete(page);
+  await press(page, 10, 30);
+  await soon(t).equal(() => page.locator(".object .hit").count(), 2, "what no zoom parts is listed");
+  await page.waitForSelector(".object h3 .swatch img");
+  t.same(problems, []);
   await page.context().close();
 });

@@ -3,10 +3,10 @@ import { button, h, icon } from "./dom.js";
 import type { TreeItem } from "./layer-tree.js";
 import type { Legend, LegendClass, LegendSource } from "./map-server.js";
 import { nestedBubbles } from "./nested-bubbles.js";
+import { symbolImage, symbolPixels } from "./swatch.js";
 
 /** The legend of a layer: its classes under the layer's row, each with its symbol as tiles draw it. */
 
-const symbolPixels = 20;
 /** A legend of more classes begins folded, so that it leaves room to other layers. */
 const mostClassesShown = 20;
 
@@ -51,7 +51,7 @@ export class LayerLegend {
     const { source, toggled } = this.parts;
     const { code } = this.item.element;
     const [legend, symbol] = await Promise.all([source.legend(code), source.symbol(code, symbolPixels)]);
-    this.swatch.replaceChildren(image(symbol));
+    this.swatch.replaceChildren(symbolImage(symbol));
     const isAlone = legend?.classificators.length === 1 && legend.classificators[0]?.size === undefined;
     if (!legend?.showLegend || legend.classificators.length === 0 || isAlone) return;
     await this.fill(legend);
@@ -80,7 +80,7 @@ export class LayerLegend {
       element: h(
         "li",
         { class: "legend-class" },
-        h("span", { class: "swatch", "aria-hidden": "true" }, image(symbols[at]!)),
+        h("span", { class: "swatch", "aria-hidden": "true" }, symbolImage(symbols[at]!)),
         h("span", { class: "legend-text" }, texts[at] ?? ""),
       ),
     }));
@@ -109,17 +109,6 @@ export class LayerLegend {
     this.toggle.title = name;
   }
 }
-
-/** Symbols of folded legends are not loaded. */
-const image = (source: string): HTMLImageElement =>
-  h("img", {
-    loading: "lazy",
-    src: source,
-    alt: "",
-    width: symbolPixels,
-    height: symbolPixels,
-    decoding: "async",
-  });
 
 /** What the classes stand for, in words. */
 function classTexts(legend: Legend, locale: Locale): string[] {

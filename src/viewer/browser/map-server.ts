@@ -1,7 +1,7 @@
 import { attention } from "./attention.js";
 import { type DataLanguages, languageRead } from "./data-languages.js";
 import { takeEarly } from "./early-answers.js";
-import type { TreeElement } from "./layer-tree.js";
+import type { Box, TreeElement } from "./layer-tree.js";
 import { layersQuery, mapsAddress, path, type Query, withQuery } from "./paths.js";
 import type { Pictures } from "./pictures.js";
 import { saveBytes, saveFile } from "./save-file.js";
@@ -87,6 +87,8 @@ export interface LegendSource {
 export interface FoundItem extends ObjectItem {
   readonly layer: string;
   readonly layer_id: number;
+  /** What it is drawn with, as one circle. */
+  readonly cluster?: { readonly count: number; readonly bbox: Box };
 }
 
 /** An object that a search has found. */

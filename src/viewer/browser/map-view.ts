@@ -125,6 +125,17 @@ export class MapView {
     this.map.setView([lat, lon], zoom, { animate });
   }
 
+  /** Zooms in on a box, by a step at least. */
+  part({ sw, ne }: Box): void {
+    const { map } = this;
+    const bounds = L.latLngBounds([sw[0], sw[1]], [ne[0], ne[1]]);
+    const next = Math.min(Math.floor(map.getZoom()) + 1, map.getMaxZoom());
+    const { paddingTopLeft, paddingBottomRight } = this.padding();
+    const padding = L.point(paddingTopLeft).add(L.point(paddingBottomRight));
+    if (map.getBoundsZoom(bounds, false, padding) < next) map.setView(bounds.getCenter(), next);
+    else map.fitBounds(bounds, { paddingTopLeft, paddingBottomRight });
+  }
+
   /** Highlights an object's geometry, or marks the clicked point if there is none. */
   highlight(latlng: L.LatLng | undefined, hit?: Hit): void {
     this.highlights.clearLayers();

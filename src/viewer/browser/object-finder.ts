@@ -9,6 +9,7 @@ import type { MapView } from "./map-view.js";
 import { type Found, ObjectPanel } from "./object-panel.js";
 import { type Click, centerOf, findObjects, type Hit, shiftOf } from "./objects.js";
 import { Pictures } from "./pictures.js";
+import { symbolPixels } from "./swatch.js";
 import type { Toasts } from "./toasts.js";
 
 /** Finds the objects at a click and shows them in the object panel. */
@@ -39,6 +40,11 @@ export class ObjectFinder {
       shown: () => this.changed(),
       highlight: (hit) => view.highlight(this.clicked, hit),
       zoomTo: (hit) => view.zoomTo(hit),
+      symbol: async ({ element }) => {
+        const mapId = this.opened()?.mapId;
+        if (!mapId) throw new Error("No map is open.");
+        return parts.server.legends(mapId, this.pictures).symbol(element.code, symbolPixels);
+      },
       files: (hit, ids, gallery) => this.files(hit, ids, gallery),
       dataLanguage: () => {
         const mapId = this.opened()?.mapId;
@@ -110,6 +116,11 @@ export class ObjectFinder {
       const of = { server, map: view.map, ...opened, columnsOf };
       const found = await findObjects(of, click, running.signal);
       if (running.signal.aborted) return;
+      if ("box" in found) {
+        this.close();
+        view.part(found.box);
+        return;
+      }
       if (found.hits.length === 0) {
         this.close();
         toasts.show(locale.t("nothingHere"));

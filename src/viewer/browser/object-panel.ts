@@ -5,12 +5,14 @@ import type { ColumnInfo } from "./map-server.js";
 import { ObjectPages } from "./object-pages.js";
 import { type Hit, type Hits, shownColumns, viewerSetting } from "./objects.js";
 import { dragToFold } from "./sheet.js";
-import { swatch } from "./swatch.js";
+import { drawnSwatch } from "./swatch.js";
 
 export interface ObjectPanelEvents {
   /** Highlights an object on the map, or none. */
   highlight(hit: Hit | undefined): void;
   zoomTo(hit: Hit): void;
+  /** The address of a layer's symbol. @throws when it can not be loaded */
+  symbol(layer: TreeItem): Promise<string>;
   copy(text: string): void;
   /** The files of an object with these ids. @param gallery where its pictures are put */
   files(hit: Hit, ids: string, gallery: HTMLElement): Node;
@@ -146,7 +148,7 @@ export class ObjectPanel {
           h(
             "section",
             {},
-            h("h3", {}, swatch(layer), layer.title),
+            h("h3", {}, drawnSwatch(layer, this.events.symbol(layer)), layer.title),
             h("ul", {}, ...objects.map((hit) => h("li", {}, this.listEntry(hit)))),
           ),
         ),
@@ -217,7 +219,12 @@ export class ObjectPanel {
           "div",
           { class: "object-name" },
           h("h2", {}, this.titleOf(hit)),
-          h("p", { class: "object-layer" }, swatch(hit.layer), h("span", {}, hit.layer.title)),
+          h(
+            "p",
+            { class: "object-layer" },
+            drawnSwatch(hit.layer, this.events.symbol(hit.layer)),
+            h("span", {}, hit.layer.title),
+          ),
         ),
         this.closeButton(),
       ),

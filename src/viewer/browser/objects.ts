@@ -1,6 +1,6 @@
 import { ownColumns } from "./attributes.js";
 import { type Pixel, pixelDistance } from "./distance.js";
-import { isWholeMap, type LayerTree, type TreeItem, unlisted } from "./layer-tree.js";
+import { type Box, isWholeMap, type LayerTree, type TreeItem, unlisted } from "./layer-tree.js";
 import type { ColumnInfo, FoundItem, MapId, MapServer, ObjectItem } from "./map-server.js";
 
 /** Finds the objects at a click on the map. */
@@ -16,6 +16,10 @@ export interface Hits {
   readonly hits: readonly Hit[];
   /** A layer has more objects here than were requested. */
   readonly hasMore: boolean;
+}
+/** Objects that are drawn as one circle, which parts where their box fills the map. */
+export interface Gathered {
+  readonly box: Box;
 }
 
 export interface Click {
@@ -52,7 +56,7 @@ const settingOf = (layer: TreeItem, name: string): unknown => {
 const wrapLon = (lon: number): number => ((((lon + 180) % 360) + 360) % 360) - 180;
 
 /**
- * Visible objects at a click, in one request. Layers without attributes are skipped.
+ * Visible objects at a click, in one request, or the circle that lies uppermost there. Layers without attributes are skipped.
  * @throws ServerError
  */
 export async function findObjects(
@@ -65,7 +69,7 @@ export async function findObjects(
   },
   { latlng, radius }: Click,
   signal: AbortSignal,
-): Promise<Hits> {
+): Promise<Hits | Gathered> {
   const { map, mapId, tree } = context;
   if (tree.queryable.length === 0) return { hits: [], hasMore: false };
   const zoom = Math.min(22, Math.round(map.getZoom()));
@@ -84,8 +88,11 @@ export async function findObjects(
     },
     signal,
   );
+  const uppermost = found[0]?.cluster;
+  if (uppermost) return { box: turned(uppermost.bbox, latlng.lng - wrapLon(latlng.lng)) };
   const byLayer = new Map<number, FoundItem[]>();
-  for (const item of found) byLayer.set(item.layer_id, [...(byLayer.get(item.layer_id) ?? []), item]);
+  for (const item of found)
+    if (!item.cluster) byLayer.set(item.layer_id, [...(byLayer.get(item.layer_id) ?? []), item]);
   const hits = await Promise.all(
     [...byLayer].map(async ([id, objects]): Promise<Hit[]> => {
       const shown = tree.leaves.find((leaf) => leaf.layerId === id || isWholeMap(leaf));
@@ -98,6 +105,11 @@ export async function findObjects(
   );
   return { hits: hits.flat(), hasMore: [...byLayer.values()].some((all) => all.length === maxPerLayer) };
 }
+
+const turned = ({ sw, ne }: Box, degrees: number): Box => ({
+  sw: [sw[0], sw[1] + degrees],
+  ne: [ne[0], ne[1] + degrees],
+});
 
 /** Whether an object may have no attributes: all its values are its id, which may have several names. */
 const hasIdAlone = ({ id, fields = {} }: ObjectItem): boolean =>

@@ -90,3 +90,27 @@ export function swatch(item: TreeItem): HTMLElement {
   box.append(svg);
   return box;
 }
+
+/** Side of a layer's symbol. */
+export const symbolPixels = 20;
+
+/** A symbol as tiles draw it. That of a folded legend is not loaded. */
+export const symbolImage = (address: string): HTMLImageElement =>
+  h("img", {
+    loading: "lazy",
+    src: address,
+    alt: "",
+    width: symbolPixels,
+    height: symbolPixels,
+    decoding: "async",
+  });
+
+/** As `swatch`, and as tiles draw it once that is loaded: a visualization has other colours than the style. */
+export function drawnSwatch(item: TreeItem, symbol: Promise<string>): HTMLElement {
+  const box = swatch(item);
+  symbol.then(
+    (address) => box.replaceChildren(symbolImage(address)),
+    () => undefined, // that of the style stays
+  );
+  return box;
+}
