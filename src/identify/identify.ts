@@ -240,7 +240,9 @@ function foundStatement(found: readonly FoundObject[], { fields, ...shape }: Fou
   });
   const numbers = values.bind(`{${found.map(({ layer }) => layers.indexOf(layer)).join(",")}}`);
   const ids = values.bind(`{${found.map(({ id }) => id).join(",")}}`);
-  const ends = values.bind(`{${found.map(({ cluster }) => JSON.stringify(cluster ? `,"cluster":${clusterJson(cluster)}}` : "}")).join(",")}}`);
+  const ends = values.bind(
+    `{${found.map(({ cluster }) => JSON.stringify(cluster ? `,"cluster":${clusterJson(cluster)}}` : "}")).join(",")}}`,
+  );
   const wanted =
     `select * from unnest(${numbers}::int[],${ids}::bigint[],${ends}::text[]) with ordinality u$ (n,id,ending,place) ` +
     `order by place offset 0`;

@@ -524,6 +524,32 @@ t.test(
   },
 );
 
+t.test("clusters: labels of single objects keep clear of circles", async (t) => {
+  const crowd = Array.from({ length: 30 }, (_, at) => ({ name: "", geom: point(5 + at / 100, 4) }));
+  // Its label would be upon the circle below it.
+  await layerOf("labelled", [
+    ...crowd,
+    { name: "MMMM", geom: point(5.3, 6.1) },
+    { name: "MMMM", geom: point(9, 9) },
+  ]);
+  const textSettings = { column: "name", fontColor: "#ff0000", fontSize: 14, halo: false };
+  const look = {
+    type: 8,
+    showBorder: false,
+    classesSettings: { color: "#ffee00", radius: 30, pointSizeMin: 30 },
+  };
+  await show("labelled", { ...look, showText: true, textSettings });
+  const drawn = await draw("labelled", place);
+  const isRed = ([red = 0, green = 0, , alpha = 0]: readonly number[]) =>
+    red > 200 && green < 90 && alpha > 200;
+  const redsBelow = (lon: number, lat: number) =>
+    [...Array(40 * 16).keys()].filter((n) => isRed(drawn.at(lon, lat, (n % 40) - 20, 6 + Math.floor(n / 40))))
+      .length;
+  t.ok(redsBelow(9, 9) > 10, "one that is free has its label");
+  t.ok(near(drawn.at(5.3, 6.1), "#ffee00"));
+  t.equal(redsBelow(5.3, 6.1), 0);
+});
+
 t.test(
   "clusters: neighbouring metatiles agree, and an edit changes all tiles that its circle is on",
   async (t) => {
