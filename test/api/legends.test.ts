@@ -84,7 +84,10 @@ t.test(
 );
 
 t.test("without being asked for, only visualizations have legends", async (t) => {
-  t.equal((await api("GET", "m/layers/towns/legend/")).status, 404);
+  t.match(await api("GET", "m/layers/towns/legend/"), {
+    status: 404,
+    text: /no visualization of the layer &quot;towns&quot;: extended=1 makes a legend of the rules of its style\./,
+  });
   t.equal((await legend("none")).status, 404);
 });
 

@@ -67,8 +67,12 @@ async function getLegend(
     });
     return answerKept(caller, legend);
   }
-  if (!layer || !extended || !hasStyledClasses(layer))
-    throw notFound(`visualization layer "${request.params.layer}"`);
+  if (!layer) throw notFound(`layer "${request.params.layer}"`);
+  const isStyled = hasStyledClasses(layer);
+  if (!extended || !isStyled)
+    throw notFound(
+      `visualization of the layer "${layer.code}"${isStyled ? ": extended=1 makes a legend of the rules of its style" : ""}`,
+    );
   const found = await styleOf(services, map, layer);
   if (!found) throw busy("The style of the layer takes too long to be read now.");
   const legend = await kept([found.style], () => {
