@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import type pg from "pg";
 import Cursor from "pg-cursor";
 
 /**
@@ -97,4 +98,14 @@ export class PartialCursor<Row extends object> extends Base {
     this.waits = false;
     this.connection.stream.resume();
   }
+}
+
+/** Sends a statement, whose rows then come as they are asked for. */
+export function openCursor<Row extends object>(
+  client: pg.ClientBase,
+  ...given: ConstructorParameters<typeof Cursor>
+): PartialCursor<Row> {
+  const cursor = new PartialCursor<Row>(...given);
+  client.query(cursor as unknown as pg.Submittable);
+  return cursor;
 }

@@ -1,8 +1,7 @@
-import type pg from "pg";
 import type { Cancelling } from "./cancel-requests.js";
 import { connectionLost, endsConnection, isConnectionLost, markCancelled } from "./connection-errors.js";
 import type { Connections, Lease } from "./connections.js";
-import { PartialCursor } from "./partial-cursor.js";
+import { openCursor, type PartialCursor } from "./partial-cursor.js";
 import { ownersOf, type PlaceOwner } from "./places.js";
 
 /** Reads rows in batches through a cursor; a batch of large rows is smaller than was asked for. */
@@ -137,7 +136,7 @@ class OpenCursor<Row extends object> {
       leave();
       return [];
     }
-    this.cursor ??= submit(lease.client, new PartialCursor<Row>(statement.text, [...statement.values]));
+    this.cursor ??= openCursor<Row>(lease.client, statement.text, [...statement.values]);
     const begun = performance.now();
     this.isRunning = true;
     this.timer = setTimeout(() => this.cancel(), this.request.batchTimeoutMs);
@@ -251,11 +250,6 @@ class OpenCursor<Row extends object> {
     if (!(await cancelling.end())) this.lost ??= new Error("A cancel request may still be on its way.");
     this.cancelling = undefined;
   }
-}
-
-function submit<Row extends object>(client: pg.ClientBase, cursor: PartialCursor<Row>): PartialCursor<Row> {
-  client.query(cursor as unknown as pg.Submittable);
-  return cursor;
 }
 
 /** Closes a cursor. Returns an error if its connection is unusable. */

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { ExportedColumn, ExportFileRequest } from "../../../src/hosts/export-messages.js";
-import { PartialCursor } from "../../../src/storage/partial-cursor.js";
+import { openCursor } from "../../../src/storage/partial-cursor.js";
 import type { FieldValue } from "./flatgeobuf.js";
 
 /** Reads the objects of an export. */
@@ -20,8 +20,7 @@ export async function* readRows(
 ): AsyncGenerator<Row[]> {
   const list = columns.map((_: ExportedColumn, index) => `,v${index}`).join("");
   const text = `select svc_id::float8,st_asbinary(g,'NDR')${list} from (${source.text}) s order by svc_id`;
-  const cursor = new PartialCursor<Row>(text, [...source.values], { rowMode: "array" });
-  client.query(cursor as unknown as pg.Submittable);
+  const cursor = openCursor<Row>(client, text, [...source.values], { rowMode: "array" });
   let size = 50;
   let next = cursor.next(size);
   for (;;) {
