@@ -70,15 +70,14 @@ export class TempFiles {
     return this.paths.length === 0;
   }
 
-  /** Removes all files, also if some are missing. */
+  /** Removes all files, also if some are missing. @throws the error of the first that cannot be removed, after all others */
   async remove(): Promise<void> {
     const { bytes } = this;
     this.bytes = 0;
-    try {
-      for (const path of this.paths.splice(0)) await rm(path, { force: true });
-    } finally {
-      this.space.give(bytes);
-    }
+    const removed = await Promise.allSettled(this.paths.splice(0).map((path) => rm(path, { force: true })));
+    this.space.give(bytes);
+    const failed = removed.find((one) => one.status === "rejected");
+    if (failed) throw failed.reason;
   }
 }
 

@@ -1,5 +1,8 @@
+import { existsSync, mkdirSync, rmSync } from "node:fs";
 import t from "tap";
+import { TempSpace } from "../../src/http/temp-space.js";
 import { type Body, json, type Reply, type Route } from "../../src/http/types.js";
+import { TempFiles } from "../../src/http/uploads.js";
 import { smallDisk } from "../support/small-disk.js";
 import { eventually, startServer, statusOf, Wire } from "./harness.js";
 
@@ -110,6 +113,22 @@ t.test("uploaded files of all requests have a most, whatever they come in", asyn
   t.same(await Promise.all(first.map(status)), [200, 200]);
   await eventually(() => files().bytes === 0);
   t.equal(await status(post("/file/", "x".repeat(900_000))), 200, "and there is room again");
+});
+
+t.test("a file that cannot be removed does not keep the others", async (t) => {
+  const folder = t.testdir();
+  const space = new TempSpace(folder, { bytes: 1_000, freeBytes: 0 });
+  const files = new TempFiles(folder, space, false);
+  const store = async function* () {
+    yield Buffer.from("x");
+  };
+  const [first, second] = [await files.store(store(), "a"), await files.store(store(), "b")];
+  rmSync(first.path);
+  // A folder is not removed as a file.
+  mkdirSync(first.path);
+  await t.rejects(files.remove(), { code: "ERR_FS_EISDIR" });
+  t.notOk(existsSync(second.path));
+  t.same(space.counts(), { bytes: 0, refused: 0 });
 });
 
 t.test("what has to stay free of the disk is not taken by uploads", async (t) => {
