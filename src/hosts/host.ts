@@ -170,7 +170,8 @@ export class WorkerHost<M extends Messages> {
   private unavailableSince: number | undefined = performance.now();
   private respawn: NodeJS.Timeout | undefined;
   private readonly watch: NodeJS.Timeout;
-  private readonly readyWaiters: (() => void)[] = [];
+  private readonly readyWaiters: { readonly resolve: () => void; readonly reject: (error: Error) => void }[] =
+    [];
   /** Its path is short: names of sockets may have no more than some 100 characters. */
   private readonly sockets: string | undefined;
 
@@ -192,8 +193,7 @@ export class WorkerHost<M extends Messages> {
    * @throws Failure busy when too many tasks wait, or this one waited too long
    */
   call<K extends keyof M & string>(kind: K, request: M[K][0], options: CallOptions): Promise<M[K][1]> {
-    if (this.stopped)
-      return Promise.reject(new HostError("stopped", `The ${this.options.name} host is stopped.`));
+    if (this.stopped) return Promise.reject(this.stoppedError());
     if (options.signal?.aborted) return Promise.reject(options.signal.reason as Error);
     if (options.about !== undefined && !options.isAgain && !this.overruns.admits(options.about)) {
       this.refused++;
@@ -254,10 +254,15 @@ export class WorkerHost<M extends Messages> {
     return this.child?.ready ?? false;
   }
 
-  /** Resolves when a child can take tasks. */
+  /** Resolves when a child can take tasks. @throws HostError when the host is stopped */
   whenReady(): Promise<void> {
     if (this.ready) return Promise.resolve();
-    return new Promise((resolve) => this.readyWaiters.push(resolve));
+    if (this.stopped) return Promise.reject(this.stoppedError());
+    return new Promise((resolve, reject) => this.readyWaiters.push({ resolve, reject }));
+  }
+
+  private stoppedError(): HostError {
+    return new HostError("stopped", `The ${this.options.name} host is stopped.`);
   }
 
   /** Replaces the child. The next one does its tasks. */
@@ -274,7 +279,8 @@ export class WorkerHost<M extends Messages> {
     clearTimeout(this.respawn);
     const child = this.child;
     this.child = undefined;
-    const ended = new HostError("stopped", `The ${this.options.name} host is stopped.`);
+    const ended = this.stoppedError();
+    for (const waiter of this.readyWaiters.splice(0)) waiter.reject(ended);
     for (const task of [...this.takeWaiting(() => true), ...(child?.running.values() ?? [])]) {
       clearTimeout(task.timer);
       task.reject(ended);
@@ -330,7 +336,7 @@ export class WorkerHost<M extends Messages> {
           { host: this.options.name, pid: childProcess.pid, ms: Math.round(performance.now() - started) },
           "host ready",
         );
-        for (const waiter of this.readyWaiters.splice(0)) waiter();
+        for (const waiter of this.readyWaiters.splice(0)) waiter.resolve();
         this.dispatch();
       } else if ("progress" in message) child.running.get(message.id)?.onProgress?.(message.progress);
       else if ("waits" in message) this.waits(child, message);

@@ -72,6 +72,15 @@ t.test("a process that cannot be made for a reason that is thrown is made when i
   t.equal(await waiting, "pong");
 });
 
+t.test("who waits for a host that is stopped learns it, then and later", async (t) => {
+  noProcesses(t);
+  const host = open(t);
+  const waiting = t.rejects(host.whenReady(), { message: "The image host is stopped." });
+  await host.stop();
+  await waiting;
+  await t.rejects(host.whenReady(), { message: "The image host is stopped." });
+});
+
 t.test("a host that ends while no other can be made comes back", async (t) => {
   const host = open(t);
   await host.whenReady();
