@@ -210,7 +210,8 @@ const noop = () => undefined;
 async function connected(db: Database, advice: string): Promise<Awaited<ReturnType<Database["dedicated"]>>> {
   try {
     return await db.dedicated();
-  } catch (error) {
+  } catch (failure) {
+    const { cause: error = failure } = failure as Error;
     throw new CommandError(
       `PostgreSQL cannot be reached (databaseUrl): ${reasonOf(error)}. ${adviceOnRefusal(error) ?? advice}`,
     );

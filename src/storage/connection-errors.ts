@@ -10,6 +10,8 @@ const codeOf = (error: unknown): string => String((error as { code?: unknown }).
 
 /** The server is unreachable or refuses connections: network errors, cannot_connect_now, too_many_connections. */
 const unreachable = new Set(["ECONNREFUSED", "ENOENT", "ENOTFOUND", "EAI_AGAIN", "57P03", "53300"]);
+/** Of a connection beside the pool that nobody answers. */
+const noAnswer = "timeout expired";
 
 const brokenSocket = new Set([
   "ECONNRESET",
@@ -25,9 +27,10 @@ const brokenSocket = new Set([
  *   the error itself
  */
 export function connectFailed(error: unknown): never {
-  if ((error as Error).message === "timeout exceeded when trying to connect")
+  const { message } = error as Error;
+  if (message === "timeout exceeded when trying to connect")
     throw busy("Too much is being read and written now.");
-  if (isConnectionLost(error) || unreachable.has(codeOf(error)))
+  if (isConnectionLost(error) || unreachable.has(codeOf(error)) || message === noAnswer)
     throw causedBy(busy("The database cannot be reached just now."), error);
   throw error;
 }

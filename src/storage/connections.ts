@@ -223,7 +223,7 @@ export class Connections {
   }
 
   async dedicated(): Promise<pg.Client> {
-    const client = await new HoldingClient(this.options.url, settingsOf(0)).open();
+    const client = await new HoldingClient(this.options.url, settingsOf(0)).open().catch(connectFailed);
     this.note(client);
     return client;
   }

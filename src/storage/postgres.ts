@@ -105,7 +105,7 @@ export interface Database extends Queryable {
   /**
    * A connection outside of the pool, for locks. When its process stands still, or its machine is gone, it ends within half a
    * minute, and what it holds is free. The caller must end it.
-   * @throws Error when the server does not answer within 5 s
+   * @throws Failure busy when the server cannot be reached, or does not answer within 5 s
    */
   dedicated(): Promise<pg.Client>;
   /** A connection outside of the pool for notifications. The caller must end it. */

@@ -80,7 +80,7 @@ t.test("a connection of its own is refused in time, and its loss is noticed", as
   const client = await db.dedicated();
   const lost = new Promise((resolve) => client.once("end", () => resolve(true)));
   link.swallow();
-  await t.rejects(db.dedicated(), /timeout/);
+  await t.rejects(db.dedicated(), { code: "busy", cause: /timeout/ });
   t.ok(await endsWithin(25_000, lost), "nobody has asked it for anything");
   t.ok(await endsWithin(10_000, db.close()));
 });
