@@ -99,6 +99,7 @@ export async function exportMapTiles(
   const caller = job.isPublic ? publicCaller : operator;
   const files = createFileExports(config, log);
   const progress = new Progress(env, "tiles");
+  let written = 0;
   try {
     await withTilePath(services, async ({ answers, catalog, render }) => {
       const turns = new RenderTurns({
@@ -121,6 +122,7 @@ export async function exportMapTiles(
           signal,
           onProgress: (tiles, all) => progress.add(tiles, all),
         });
+        written = file.tiles;
         return file.chunks;
       };
       await interruptible((signal) => writeOutput(env, job.file, () => make(signal), signal));
@@ -129,8 +131,10 @@ export async function exportMapTiles(
     progress.end();
     await files.host.stop();
   }
+  const empty = progress.count - written;
+  const leftOut = empty > 0 ? ` ${counted(empty, "more tile")}, where nothing is drawn, left out.` : "";
   reportFile(env, command, job.file, {
-    message: `${job.project}/${job.map}: ${counted(progress.count, "tile")} written to ${placeOf(job.file)}.`,
-    value: { project: job.project, map: job.map, tiles: progress.count },
+    message: `${job.project}/${job.map}: ${counted(written, "tile")} written to ${placeOf(job.file)}.${leftOut}`,
+    value: { project: job.project, map: job.map, tiles: written },
   });
 }

@@ -51,6 +51,8 @@ export interface TileFile {
   readonly name: string;
   readonly mediaType: string;
   readonly bytes: number;
+  /** How many it has: not those where nothing is drawn, unless all are so. */
+  readonly tiles: number;
   /** A caller that does not read to the end must call the iterator's `return` or abort the request's signal. */
   readonly chunks: Chunks;
 }
@@ -141,7 +143,7 @@ export class TileExports {
     const folder = await makeExportFolder(files.folder);
     const done = () => removeQuietly(folder);
     try {
-      const spooled = await this.draw(request, selection, folder, signal);
+      const { tiles, ...spooled } = await this.draw(request, selection, folder, signal);
       const written = await files.host.writeTiles(
         { ...spooled, format, folder, facts: factsOf(request, selection), maxBytes: files.limits.fileBytes },
         { project: map.project.id, client: request.owner, signal },
@@ -152,6 +154,7 @@ export class TileExports {
         name: `${title}.${format}`,
         mediaType: tileFileTypes[format],
         bytes: written.bytes,
+        tiles,
         chunks: finished(chunksOf(written.paths), done, request.signal),
       };
     } catch (error) {

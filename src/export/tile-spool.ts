@@ -15,6 +15,8 @@ export interface SpooledTiles {
   /** Contents and their bytes. */
   readonly count: number;
   readonly bytes: number;
+  /** Of which several may have the same content. */
+  readonly tiles: number;
 }
 
 export interface DrawnAt {
@@ -71,8 +73,8 @@ export class TileSpool {
   async finish(): Promise<SpooledTiles> {
     if (this.tiles === 0 && this.empty) await this.write([this.empty]);
     await this.close();
-    const { folder, count, bytes } = this;
-    return { contents: contentsOf(folder), index: indexOf(folder), count, bytes };
+    const { folder, count, bytes, tiles } = this;
+    return { contents: contentsOf(folder), index: indexOf(folder), count, bytes, tiles };
   }
 
   /** May be called several times. */

@@ -60,7 +60,10 @@ t.test("the tiles of a map are those that an administrator, or everybody, is sho
   const all = await run("p", "m", at("a.pmtiles"), "--zoom", "0-4");
   t.equal(all.status, 0, all.stderr);
   t.equal(all.stdout, "");
-  t.match(all.stderr, /^p\/m: \d+ tiles written to .*a\.pmtiles\.\n$/);
+  t.match(
+    all.stderr,
+    /^p\/m: \d+ tiles written to .*a\.pmtiles\. \d+ more tiles, where nothing is drawn, left out\.\n$/,
+  );
   const own = await archive(at("a.pmtiles"));
   t.match(await own.getHeader(), { minZoom: 0, maxZoom: 4, maxLon: 35 });
   const admin = await server.token("admin");
@@ -87,9 +90,26 @@ t.test("layers, box and format are chosen by options; on a terminal it tells how
   t.match(Buffer.concat(collected).toString("latin1"), /^SQLite format 3/);
   const [progress, end] = String(stderr.read()).split("\r\x1b[K");
   t.match(progress, /^\r\d+ of \d+ tiles …/);
-  t.match(end, /^p\/m: \d+ tiles written to the standard output\.\n$/);
+  t.match(end, /^p\/m: \d+ tiles written to the standard output\.( \d.*)?\n$/);
   const boxed = await run("p", "m", at("a.pmtiles"), "--zoom", "5", "--bbox", "6,6,10,10", "--no-base");
   t.equal(boxed.status, 0, boxed.stderr);
+  const wide = await run(
+    "p",
+    "m",
+    at("b.pmtiles"),
+    "--zoom",
+    "5",
+    "--bbox",
+    "-60,-60,10,10",
+    "--no-base",
+    "--json",
+  );
+  const { tiles: told } = JSON.parse(wide.stdout);
+  const { numAddressedTiles: held } = await (await archive(at("b.pmtiles"))).getHeader();
+  t.equal(told, held, "what the file has is told, not what was looked at");
+  t.ok(held < 30, String(held));
+  const words = await run("p", "m", at("b.pmtiles"), "--zoom", "5", "--bbox", "-60,-60,10,10", "--no-base");
+  t.match(words.stderr, /\d more tiles, where nothing is drawn, left out\.$/m);
   const tiles = await archive(at("a.pmtiles"));
   t.match(await tiles.getHeader(), { minLon: 6, maxLat: 10, numAddressedTiles: 1 });
   t.match(await tiles.getMetadata(), { type: "overlay" });
