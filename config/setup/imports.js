@@ -87,6 +87,7 @@ const apart = [
     may: [
       "workers",
       "src/all-or-none",
+      "src/counted",
       "src/hosts/messages",
       "src/hosts/import-messages",
       "src/hosts/export-messages",

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { globLiteral } from "../access/sessions.js";
+import { counted } from "../counted.js";
 import { programName } from "../program-name.js";
 import type { Redis } from "../storage/redis.js";
 import { tileKeys } from "../tiles/store.js";
@@ -25,7 +26,7 @@ export function register(program: Command, env: CommandEnvironment): void {
         await db.execute("update edge set target = ''");
         await db.execute("select pg_notify('mapwright', 'C')");
         report(env, command, {
-          message: `${count} entries were deleted from Redis; running nodes delete theirs.`,
+          message: `${counted(count, "key")} deleted from Redis; running nodes delete what they hold.`,
           value: { deleted: count },
         });
       });

@@ -234,9 +234,9 @@ class ProgressLine {
     const isNew = phase !== this.phase;
     this.phase = phase;
     // An image has none.
-    const text = rows === 0 ? "reading" : `${rows} features ${phases[phase]}`;
+    const text = rows === 0 ? "reading" : `${counted(rows, "feature")} ${phases[phase]}`;
     if (!this.env.stderr.isTTY) {
-      if (isNew && phase === "checking" && rows > 0) say(this.env, `${rows} features read.`);
+      if (isNew && phase === "checking" && rows > 0) say(this.env, `${counted(rows, "feature")} read.`);
       return;
     }
     if (!isNew && performance.now() < this.nextAt) return;

@@ -127,6 +127,9 @@ t.test("a file becomes a layer, which is made when there is none", async (t) => 
   t.equal(first.status, 0, first.stderr);
   t.equal(first.stdout, "p/m/roads: 2 objects added, 0 changed\n");
   t.match(first.stderr, /2 features read\./);
+  const one = await run("p", "m", "one", file("one.geojson", collection(feature({ a: 1 }, point(1, 2)))));
+  t.match(one.stderr, /^1 feature read\.$/m);
+  await db.execute("delete from node where code = 'one'");
   const second = await run("p", "m", "roads", path, "--action", "replace", "--json");
   t.match(JSON.parse(second.stdout), { inserted: 2, updated: 0, columns: [] });
   t.strictSame(await layers(), ["roads"]);

@@ -1,3 +1,4 @@
+import { counted } from "../../../src/counted.js";
 import { detectFileEncoding } from "../detect-encoding.js";
 import { badFeature, refused } from "../refusal.js";
 import type { RowEncoder } from "../rows.js";
@@ -43,7 +44,9 @@ export const readCsv: Reader = async ({ path, sink, srs, encoding }) => {
     records.close();
   }
   if (table.shortRows > 0)
-    sink.note(`${table.shortRows} rows have fewer fields than the header; the missing ones are empty.`);
+    sink.note(
+      `Fewer fields than the header: ${counted(table.shortRows, "row")}. The missing ones are empty.`,
+    );
 };
 
 /** Two more than a layer has, for coordinates. */

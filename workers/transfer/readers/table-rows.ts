@@ -1,3 +1,4 @@
+import { counted } from "../../../src/counted.js";
 import type { RowEncoder } from "../rows.js";
 import type { RowSink } from "../sink.js";
 import { columnNames } from "./column-names.js";
@@ -64,7 +65,7 @@ export class TableRows {
     }
     if (this.titles.length > 0 && !isTitle && areTexts) {
       const count = this.titles.splice(0).length;
-      this.sink.note(`The names of the columns are below ${count} rows of titles, which were left out.`);
+      this.sink.note(`The names of the columns are below ${counted(count, "row")} of titles: left out.`);
     }
     this.endSheet();
     if (this.header) this.add(cells);
