@@ -85,6 +85,7 @@ function needs(purpose) {
     // The examples of the documentation are run, and its configurations read, as they stand there.
     { wanted: purpose === "test", met: () => hasCommand("caddy"), packages: () => ["caddy"] },
     { wanted: purpose === "test", met: () => hasCommand("haproxy"), packages: () => ["haproxy"] },
+    { wanted: purpose === "test", met: () => hasCommand("systemd-analyze"), packages: () => ["systemd"] },
     { wanted: purpose === "test", met: () => hasCommand("curl"), packages: () => ["curl"] },
     { wanted: purpose === "test", met: () => hasCommand("jq"), packages: () => ["jq"] },
     { wanted: purpose === "test", met: () => hasCommand("openssl"), packages: () => ["openssl"] },

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import t from "tap";
+import t, { type Test } from "tap";
 import { loadPages } from "../../src/docs/pages.js";
 import { saveAddresses } from "../../src/local-services/data-files.js";
 import { startServer } from "../support/server.js";
@@ -27,7 +27,15 @@ function complaint(paths: readonly string[], options: Omit<MachineOptions, "envi
   );
 }
 
-t.test("systemd takes the service, and proxies their configuration, where the pages put them", async (t) => {
+/** Without pages nothing is run but what makes the machine: namespaces and file systems need rights that a container may lack. */
+const hindrance = complaint([], { before: "", ownNetwork: true });
+const test = (name: string, work: (t: Test) => void | Promise<void>) =>
+  t.test(name, async (t) => {
+    if (hindrance === "") return work(t);
+    t.pass("", { skip: `no machine can be made here that is thrown away: ${hindrance.slice(0, 200)}` });
+  });
+
+test("systemd takes the service, and proxies their configuration, where the pages put them", async (t) => {
   // As Certbot would bring it.
   const certificate = `at=/etc/letsencrypt/live/maps.example.org
 mkdir -p $at /etc/letsencrypt/renewal-hooks/deploy
@@ -42,7 +50,7 @@ openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=maps.example.org \\
   );
 });
 
-t.test("the script of every night makes a backup", async (t) => {
+test("the script of every night makes a backup", async (t) => {
   const server = await startServer();
   t.teardown(() => server.stop());
   const { config } = server.nodes[0]!.services;
@@ -58,7 +66,7 @@ t.test("the script of every night makes a backup", async (t) => {
   t.equal(complaint(["operating/systemd", "operating/backup"], { before }), "");
 });
 
-t.test("a checkout goes to the new version, and back", async (t) => {
+test("a checkout goes to the new version, and back", async (t) => {
   const commit = "git -c user.name=a -c user.email=a@example.org commit --quiet --all --message";
   const before = `git init --quiet --initial-branch main '${base}/origin'
 cd '${base}/origin'
