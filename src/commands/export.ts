@@ -173,7 +173,9 @@ function packaging(
   const told = file === standardOutput ? undefined : formatOfExtension(extname(inner).slice(1).toLowerCase());
   const format = options.format ?? told;
   if (format === undefined)
-    throw new UsageError(`--format must be given: the name ${file} has no extension of a known format.`);
+    throw new UsageError(
+      `--format must be given: the name ${file} has no extension of a known format (${exportFormats.join(", ")}).`,
+    );
   const { hasSeveralFiles = false, isArchive = false } = formatOf(format);
   const zip = !isArchive && (hasSeveralFiles || options.zip === true || hasZip);
   if (file === standardOutput) return { format, zip };

@@ -123,7 +123,7 @@ t.test("the extension of the file is true to what is in it", async (t) => {
     [[at("x.csv"), "--format", "geojson"], /extension of csv, but the format is geojson/],
     [[at("x.csv.zip"), "--format", "geojson"], /extension of csv/],
     [[at("x.zip")], /--format must be given/],
-    [[at("x.txt")], /--format must be given/],
+    [[at("x.txt")], /--format must be given: .*of a known format \(shp, .*geojson/],
     [[at("x.geojson"), "--bbox", "1,2,3"], /--bbox/],
     [[at("x.geojson"), "--bbox", "3,2,1,4"], /--bbox/],
     [[at("x.geojson"), "--ids", "1,x"], /--ids/],

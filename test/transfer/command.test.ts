@@ -137,6 +137,8 @@ t.test("a file becomes a layer, which is made when there is none", async (t) => 
 
 t.test("a sequence of features in another system is read too", async (t) => {
   const path = file("b.geojsonl", `${JSON.stringify(feature({}, point(1113194.90793, 6446275.84102)))}\n`);
+  const odd = await run("p", "m", "web", path, "--srs", "klingon");
+  t.match(odd, { status: 1, stderr: /^error: The reference system \(srs\) is neither/m });
   t.equal((await run("p", "m", "web", path, "--srs", "3857")).status, 0);
   const [{ id }] = (await db.query<{ id: number }>("select id from node where code = 'web'")) as [
     { id: number },

@@ -115,7 +115,7 @@ export function textOf(srs: gdal.SpatialReference): string {
 }
 
 const unknown = (): Error =>
-  refused("The parameter srs is neither an EPSG number nor WKT or proj4 that is supported here.");
+  refused("The reference system (srs) is neither an EPSG number nor WKT or proj4 that is supported here.");
 
 function parseSrs(text: string): gdal.SpatialReference {
   if (text.startsWith("+proj=")) {
