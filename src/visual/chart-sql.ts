@@ -7,14 +7,13 @@ import {
   borderOf,
   bounded,
   evenWidth,
-  labelColumn,
-  labels,
   pixelMetres,
   styleOf,
   symbolizer,
   type VisualDrawing,
 } from "./drawing.js";
 import type { ValuedVisualization } from "./kind.js";
+import { labelColumn, labels } from "./labels.js";
 import { quantity, type ValueContext } from "./value-sql.js";
 import type { Range } from "./values.js";
 

@@ -1,12 +1,19 @@
 import type { LayerNode } from "../catalog/state.js";
 import { mercatorHalf } from "../geo/tile.js";
-import { type Face, faceFor, foreignFaces } from "../style/fonts.js";
 import type { Rule, Style, Symbolizer } from "../style/model.js";
 import { type SymbolShape, shapeOf } from "../style/symbol.js";
-import { columnOf, type Settings } from "./columns.js";
+import type { Settings } from "./columns.js";
 import type { ValueContext } from "./value-sql.js";
 
 /** How visualizations are drawn: styles over columns that SQL computes for each object, or for each shape of a chart. */
+
+export interface Fill {
+  /** Which objects have it. */
+  readonly filter: string;
+  /** As `#RRGGBB`. */
+  readonly color: string;
+  readonly opacity: number;
+}
 
 export interface VisualDrawing {
   readonly styles: readonly Style[];
@@ -35,6 +42,8 @@ export interface VisualDrawing {
   readonly shapesWithObjects?: (objects: string) => string;
   /** Labels, if the kind places them itself. */
   readonly labels?: Style;
+  /** What areas are filled with, on which their labels stand. */
+  readonly fills?: readonly Fill[];
   /** How far symbols extend from their object, or other objects decide about them, in unscaled pixels. */
   readonly reach: number;
 }
@@ -50,7 +59,7 @@ export const evenWidth = (metres: string): string =>
   `${mercatorHalf} / greatest(1, floor(${mercatorHalf} / (${metres})))`;
 
 /** Larger symbols would need too much of their surroundings for each tile. */
-const maxSize = 256;
+export const maxSize = 256;
 export const bounded = (size: unknown): number => Math.min(maxSize, Math.max(0, Number(size)));
 
 export const array = (numbers: readonly number[], type: "float8" | "int"): string =>
@@ -294,48 +303,4 @@ export function classReach(
   const sizes = icons.map((icon) => (icon ? Math.SQRT2 * iconSize(settings, icon) : 0));
   const size = Math.max(points.sizeEnabled ? bounded(points.size) : pointSize, ...sizes);
   return Math.max(size / 2, bounded(classes.lineWidth)) + bounded(border) + 2;
-}
-
-/** Thinner halos do not part a text from what is below it, in pixels. */
-const leastHalo = 1;
-
-/** The column whose values are shown as labels, by id; undefined = no labels. */
-export function labelColumn(layer: LayerNode, settings: Settings) {
-  const { column } = settings.textSettings as Settings;
-  return settings.showText ? columnOf(layer, column ?? settings.column) : undefined;
-}
-
-/** Labels of the column `label$`. @param dy of labels without an offset of their own, in pixels, or an expression */
-export function labels(
-  settings: Settings,
-  layer: LayerNode,
-  options: { filter?: string; dy?: string } = {},
-): Style {
-  const text = settings.textSettings as Settings;
-  const names = [text.fontFamily as string];
-  const face: Face = faceFor(names);
-  const faces = foreignFaces(names);
-  const isLine = layer.geometryKind === "LineString" && options.filter === undefined;
-  const attributes = {
-    "face-name": face,
-    size: Math.max(1, bounded(text.fontSize)),
-    fill: text.fontColor as string,
-    opacity: text.fontOpacity as number,
-    "halo-fill": text.halo ? (text.haloColor as string) : undefined,
-    "halo-radius": text.halo ? Math.min(16, Math.max(leastHalo, Number(text.haloWidth))) : undefined,
-    "halo-opacity": text.halo ? (text.haloOpacity as number) : undefined,
-    "allow-overlap": text.allowOverlap === true,
-    placement: isLine ? "line" : "interior",
-    dy: text.offsetEnabled
-      ? String(Math.max(-maxSize, Math.min(maxSize, Number(text.textOffset))))
-      : options.dy,
-  };
-  const label: Symbolizer = {
-    ...symbolizer("TextSymbolizer", attributes),
-    text: "[label$]",
-    ...(faces.length > 0 && { faces }),
-  };
-  return styleOf("labels", [
-    { ...(options.filter !== undefined && { filter: options.filter }), symbolizers: [label] },
-  ]);
 }

@@ -4,7 +4,7 @@ import { worldCopies } from "../geo/world-copies.js";
 import { textLiteral } from "../style/filter-sql.js";
 import type { Settings } from "./columns.js";
 import type { VisualDrawing } from "./drawing.js";
-import { labelColumn } from "./drawing.js";
+import { labelColumn } from "./labels.js";
 import { labelText, type ValueContext } from "./value-sql.js";
 
 /** The statement that gives Mapnik what a visualization draws; `!bbox!`, `!pixel_width!` are Mapnik's tokens. */

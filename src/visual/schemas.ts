@@ -32,6 +32,9 @@ export const maxClasses = 1_000;
 
 export const defaultClasses = 5;
 
+/** Of labels. */
+export const labelColours = { fontColor: "#000000", haloColor: "#ffffff" } as const;
+
 /** Settings that all kinds of visualizations have. */
 export const commonSchema = z.object({
   type: z.number().int(),
@@ -62,9 +65,11 @@ export const commonSchema = z.object({
       fontFamily: name.default(""),
       allowOverlap: flag(false),
       haloWidth: size.default(1),
-      haloColor: colour.default("#ffffff"),
+      haloColor: colour.default(labelColours.haloColor),
       column: columnCode.optional(),
-      fontColor: colour.default("#000000"),
+      fontColor: colour.default(labelColours.fontColor),
+      /** Whether labels of areas are light on dark fills. Absent: where no colours are given. An addition to the contract. */
+      colorByFill: z.boolean().optional(),
       textOffset: z.number().min(-10_000).max(10_000).default(0),
       offsetEnabled: flag(false),
     })

@@ -13,7 +13,7 @@ import {
 } from "./columns.js";
 import { allKinds, kindNumbers, kindOf } from "./kinds.js";
 import { columnsOf, type Plugins } from "./plugins.js";
-import { commonSchema, customSchema, defaultClasses, vectorSchema } from "./schemas.js";
+import { commonSchema, customSchema, defaultClasses, labelColours, vectorSchema } from "./schemas.js";
 import type { VisualValues } from "./values.js";
 
 /**
@@ -104,7 +104,8 @@ function readVisual(layer: LayerNode, value: unknown): StoredSettings {
   const built = layer.columns.find(({ id }) => id === stored.column);
   if (built && kind.column && !kind.column(built))
     throw wrongSettings(at, { column: "This type needs a column of numbers or timestamps." });
-  const text = settings.textSettings;
+  const text = { ...settings.textSettings, colorByFill: isByFill(settings.textSettings, value) };
+  stored.textSettings = text;
   if (text.column !== undefined) {
     const { column: code, ...rest } = text;
     stored.textSettings = { ...rest, column: findColumn(layer, { code }, `${at}.textSettings.column`).id };
@@ -116,6 +117,14 @@ function readVisual(layer: LayerNode, value: unknown): StoredSettings {
     ...stored,
     classesSettings: kind.read?.(layer, classes, `${at}.classesSettings`, given) ?? classes,
   };
+}
+
+/** Colours of the request count, as those of a palette do: a client changes them in an answer, and sends it back. */
+function isByFill(text: Settings, given: unknown): boolean {
+  const own = Object.entries(labelColours);
+  if (own.some(([name, usual]) => text[name] !== usual)) return false;
+  const givenText = ((given as Settings).textSettings ?? {}) as Settings;
+  return (text.colorByFill as boolean | undefined) ?? own.every(([name]) => !isGiven(givenText, name));
 }
 
 function check<S extends z.ZodType>(schema: S, value: unknown, at: string): z.output<S> {

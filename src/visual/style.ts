@@ -2,8 +2,9 @@ import type { LayerNode } from "../catalog/state.js";
 import { bufferPixelsOf } from "../style/buffer-size.js";
 import type { CompiledStyle } from "../style/model.js";
 import type { Settings } from "./columns.js";
-import { type FindPicture, labelColumn, labels } from "./drawing.js";
+import type { FindPicture } from "./drawing.js";
 import { kindOf, questionOf } from "./kinds.js";
+import { labelColumn, labels } from "./labels.js";
 import { drawingQuery } from "./query.js";
 import { noValues, type VisualValues } from "./values.js";
 
@@ -34,7 +35,7 @@ export function visualStyle(
     values: values ?? noValues,
   });
   const labelled = labelColumn(layer, settings) !== undefined;
-  const own = labelled ? [drawing.labels ?? labels(settings, layer)] : [];
+  const own = labelled ? [drawing.labels ?? labels(settings, layer, { fills: drawing.fills })] : [];
   const pictures = drawing.styles
     .flatMap(({ rules }) => rules.flatMap(({ symbolizers }) => symbolizers))
     .flatMap(({ picture }) => (picture === undefined ? [] : [picture]));

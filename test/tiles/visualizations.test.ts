@@ -43,6 +43,7 @@ async function add(code: string, rows: readonly Row[]): Promise<void> {
 async function show(code: string, visualSettings: object) {
   const stored = await api("PUT", `m/layers/${code}/visualization/`, { token, body: { visualSettings } });
   if (stored.status !== 200) throw new Error(stored.text);
+  return stored.json.visualSettings;
 }
 
 const point = (lon: number, lat: number): Geometry => ({ type: "Point", coordinates: [lon, lat] });
@@ -186,6 +187,38 @@ t.test("categories: points, lines, a default class, labels", async (t) => {
     classesSettings: { classes: [{ value: "a", checked: false }], defaultClass: { checked: false } },
   });
   t.ok((await draw("kinds", place)).painted > 100, "labels");
+});
+
+t.test("labels of areas are light on dark fills, unless they have a colour of their own", async (t) => {
+  await layerOf("captioned", [
+    { n: 1, name: "MMMM", geom: square(1, 2, 4) },
+    { n: 2, name: "MMMM", geom: square(6, 2, 4) },
+  ]);
+  const texts = async (textSettings: object) => {
+    const classesSettings = { minColor: "#ffffcc", midColor: "#ffffcc", maxColor: "#000080" };
+    await show("captioned", {
+      ...{ type: 1, columnCode: "n", classesCount: 2, showBorder: false, classesSettings },
+      ...{ showText: true, textSettings: { column: "name", fontSize: 16, halo: false, ...textSettings } },
+    });
+    const drawn = await draw("captioned", place);
+    const around = (lon: number) =>
+      [...Array(40 * 16).keys()].map((n) =>
+        drawn.at(lon, 4, (n % 40) - 20, Math.floor(n / 40) - 8).slice(0, 3),
+      );
+    const has = (lon: number, colour: string) => around(lon).some((found) => near([...found, 255], colour));
+    return { pale: has(3, "#000000"), dark: has(8, "#ffffff"), darkOnDark: has(8, "#000000") };
+  };
+  t.same(await texts({}), { pale: true, dark: true, darkOnDark: false });
+  t.same(await texts({ fontColor: "#000000" }), { pale: true, dark: false, darkOnDark: true });
+  const shown = await show("captioned", { type: 1, columnCode: "n" });
+  t.equal(shown.textSettings.colorByFill, true);
+  const again = await show("captioned", shown);
+  t.equal(again.textSettings.colorByFill, true, "what is answered can be sent back");
+  const own = await show("captioned", {
+    ...again,
+    textSettings: { ...again.textSettings, fontColor: "#ff0000" },
+  });
+  t.equal(own.textSettings.colorByFill, false);
 });
 
 t.test("a tile after another palette has its colours", async (t) => {

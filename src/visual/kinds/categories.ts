@@ -95,6 +95,11 @@ export const categories: VisualKind = {
     );
     return {
       styles: [styleOf("classes", rules)],
+      fills: drawn.map(({ color }, at) => ({
+        filter: `[class$]=${at}`,
+        color: String(color),
+        opacity: Number(classes.opacity),
+      })),
       place: "object",
       columns: (context) => ({
         class$: column

@@ -3,18 +3,9 @@ import { topScaleDenominator } from "../../geo/tile.js";
 import { faceFor, foreignFaces } from "../../style/fonts.js";
 import type { Symbolizer } from "../../style/model.js";
 import type { Settings } from "../columns.js";
-import {
-  borderOf,
-  bounded,
-  evenWidth,
-  labelColumn,
-  labels,
-  marker,
-  pixelMetres,
-  styleOf,
-  symbolizer,
-} from "../drawing.js";
+import { borderOf, bounded, evenWidth, marker, pixelMetres, styleOf, symbolizer } from "../drawing.js";
 import { classificator, type VisualKind } from "../kind.js";
+import { isDark, labelColumn, labels, onDark, onLight } from "../labels.js";
 import { colour, opacity, size } from "../schemas.js";
 
 /**
@@ -57,7 +48,7 @@ export const clusters: VisualKind = {
     const number = symbolizer("TextSymbolizer", {
       "face-name": faceFor(names),
       size: Math.max(1, bounded(text.fontSize)),
-      fill: readableOn(String(classes.color)),
+      fill: isDark({ color: String(classes.color) }) ? onDark : onLight,
       placement: "point",
       "allow-overlap": true,
     });
@@ -114,12 +105,6 @@ function aloneSize(settings: Settings): number {
 function circleOf(settings: Settings, { color, opacity }: Settings): Symbolizer {
   const { type, attributes } = marker(settings, { fill: color, opacity, size: "[size$]" });
   return { type, attributes: { ...attributes, "allow-overlap": "true", "ignore-placement": "false" } };
-}
-
-/** White or nearly black, by what can be read on a colour. @param color as `#RRGGBB` */
-function readableOn(color: string): string {
-  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16));
-  return 0.299 * red + 0.587 * green + 0.114 * blue > 150 ? "#222222" : "#ffffff";
 }
 
 /**

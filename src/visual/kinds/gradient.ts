@@ -59,20 +59,20 @@ export const gradient: VisualKind = {
   draw: ({ layer, settings, classes, values: { breaks } }) => {
     const column = columnOf(layer, settings.column);
     const count = Math.max(0, breaks.length - 1);
-    const rules = Array.from({ length: count }, (_, at) =>
-      classRules(layer, settings, {
-        filter: `[class$]=${at}`,
-        color: colourOf(classes, breaks, at),
-        classes,
-      }),
-    );
+    const opacity = Number(classes.opacity);
+    const fills = Array.from({ length: count }, (_, at) => ({
+      filter: `[class$]=${at}`,
+      color: colourOf(classes, breaks, at),
+      opacity,
+    }));
     const noData = noDataOf(classes);
-    if (noData.checked) {
-      const look = { filter: `[class$]=${noDataClass}`, color: noData.color, classes };
-      rules.unshift(classRules(layer, settings, look));
-    }
+    if (noData.checked) fills.unshift({ filter: `[class$]=${noDataClass}`, color: noData.color, opacity });
+    const rules = fills.flatMap(({ filter, color }) =>
+      classRules(layer, settings, { filter, color, classes }),
+    );
     return {
-      styles: [styleOf("classes", rules.flat())],
+      styles: [styleOf("classes", rules)],
+      fills,
       place: "object",
       columns: (context) => {
         const known = classSql(column && measure(column, context), breaks);
