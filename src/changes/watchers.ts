@@ -4,8 +4,8 @@ import type { Area, LayerVersion } from "./layer-version.js";
 export interface Watcher {
   /** Ids of the layers that it watches. Those of one set cost no more than one of them. */
   readonly layers: ReadonlySet<number>;
-  /** Their versions, which are kept up to date while they are held. */
-  readonly held: readonly LayerVersion[];
+  /** Their versions by id, which are kept up to date while they are held. */
+  readonly held: ReadonlyMap<number, LayerVersion>;
   readonly projectId: number;
   readonly mapId: number;
   /** Objects of one of its layers changed. */

@@ -73,6 +73,15 @@ const clockToleranceMs = 60_000;
 /** Boxes in EPSG:3857 by layer id; null = all of the layer. */
 type Changed = Map<number, number[] | null>;
 
+type Versions = ReadonlyMap<number, LayerVersion>;
+
+/** Versions of all layers of a set, for all who listen to it. */
+interface Held {
+  /** The history of the database that they belong to. */
+  readonly epoch: string;
+  readonly versions: Promise<Versions>;
+}
+
 /** What a listener was not there for. */
 interface Missed {
   readonly changed: Changed;
@@ -101,7 +110,7 @@ const sessionEvent = "event: session\ndata: {}\n\n";
 /** What a listener has not been told yet. */
 class Pending implements Watcher {
   layers: ReadonlySet<number> = new Set();
-  held: readonly LayerVersion[] = [];
+  held: Versions = new Map();
   changed: Changed = new Map();
   isMapChanged = false;
   /** Called when there is something to tell. */
@@ -129,7 +138,8 @@ export class MapEvents {
   private readonly clients = new Map<string, Set<AbortController>>();
   private readonly stopping = new AbortController();
   private readonly waiting: (() => void)[] = [];
-  private readonly looks = new Map<string, Looks>();
+  private readonly looks = new WeakMap<ReadonlySet<number>, Map<string, Looks>>();
+  private readonly held = new WeakMap<ReadonlySet<number>, Held>();
   private count = 0;
 
   constructor(private readonly options: MapEventsOptions) {
@@ -211,7 +221,7 @@ export class MapEvents {
   }
 
   private async *events(listening: MapListening): AsyncGenerator<string, void, undefined> {
-    const { changes, watchers, clock, slices } = this.options;
+    const { watchers, clock, slices } = this.options;
     let { map, caller } = await listening.access();
     let checkedAt = clock.now();
     const { accountId } = caller;
@@ -221,9 +231,9 @@ export class MapEvents {
     const watch = async () => {
       pending.held = await slices.whole(`p${map.project.id}`, () => {
         end();
-        pending.layers = caller.accountId === null ? publicLayers(map) : readableLayers(map, caller);
+        pending.layers = layersFor(map, caller);
         end = watchers.add(pending);
-        return changes.track([...pending.layers]);
+        return this.versionsOf(pending.layers);
       });
     };
     const { signal: ended, release } = eitherSignal([listening.signal, this.stopping.signal]);
@@ -296,9 +306,25 @@ export class MapEvents {
     }
   }
 
+  private versionsOf(layers: ReadonlySet<number>): Promise<Versions> {
+    const { changes } = this.options;
+    const { epoch } = changes;
+    const known = this.held.get(layers);
+    if (known?.epoch === epoch) return known.versions;
+    const versions = changes
+      .track([...layers])
+      .then((tracked): Versions => new Map(tracked.map((one) => [one.id, one])));
+    const held = { epoch, versions };
+    this.held.set(layers, held);
+    versions.catch(() => {
+      if (this.held.get(layers) === held) this.held.delete(layers);
+    });
+    return versions;
+  }
+
   /** Waits until the edge has dropped what was before the layers' versions. */
   private dropped({ held }: Pending, layers: readonly number[]): Promise<void> {
-    const versions = held.filter(({ id }) => layers.includes(id));
+    const versions = layers.flatMap((id) => held.get(id) ?? []);
     return this.options.edge.wait(versions.map(({ id, version }) => ({ kind: "layer", id, version })));
   }
 
@@ -363,24 +389,21 @@ export class MapEvents {
    * @param start SQL of a time that is made of $2
    */
   private changedSince(start: string, $2: number, layers: ReadonlySet<number>): Promise<Missed> {
-    const key = JSON.stringify([start, $2, ...layers]);
-    const look = () => this.lookedUp(start, $2, layers);
-    const known = this.looks.get(key);
-    if (known) {
-      known.next ??= known.now.then(
-        () => this.begin(key, look),
-        () => this.begin(key, look),
-      );
-      return known.next;
-    }
-    return this.begin(key, look);
+    const key = `${start} ${$2}`;
+    const all = this.looks.get(layers) ?? new Map<string, Looks>();
+    this.looks.set(layers, all);
+    const begin = () => this.begin(all, key, () => this.lookedUp(start, $2, layers));
+    const known = all.get(key);
+    if (!known) return begin();
+    known.next ??= known.now.then(begin, begin);
+    return known.next;
   }
 
-  private begin(key: string, look: () => Promise<Missed>): Promise<Missed> {
+  private begin(all: Map<string, Looks>, key: string, look: () => Promise<Missed>): Promise<Missed> {
     const looks: Looks = { now: look(), next: undefined };
-    this.looks.set(key, looks);
+    all.set(key, looks);
     const end = () => {
-      if (looks.next === undefined) this.looks.delete(key);
+      if (looks.next === undefined) all.delete(key);
     };
     looks.now.then(end, end);
     return looks.now;
@@ -419,6 +442,20 @@ const readableLayers = (map: MapState, caller: Caller): ReadonlySet<number> =>
 
 /** Those that most who look at a map see. */
 const publicLayers = onceForEach((map: MapState) => readableLayers(map, publicCaller));
+
+/** The sets that those see who are signed in. */
+const setsOf = onceForEach((_map: MapState) => new Map<string, ReadonlySet<number>>());
+
+/** The same set for all who may read the same of a map. */
+function layersFor(map: MapState, caller: Caller): ReadonlySet<number> {
+  if (caller.accountId === null) return publicLayers(map);
+  const layers = readableLayers(map, caller);
+  const sets = setsOf(map);
+  const key = [...layers].join();
+  const known = sets.get(key) ?? layers;
+  sets.set(key, known);
+  return known;
+}
 
 function addArea(changed: Changed, id: number, area: Area): void {
   const known = changed.get(id);

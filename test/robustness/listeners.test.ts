@@ -72,6 +72,32 @@ t.test("all networks of an IPv6 site together have half of the places", async (t
   await t.resolves(listen(events, "one"));
 });
 
+t.test(
+  "what those need who listen to the same layers is asked for once, and again of another history",
+  async (t) => {
+    let epoch = "first";
+    let asked = 0;
+    const changes: MapEventsOptions["changes"] = {
+      get epoch() {
+        return epoch;
+      },
+      track: (ids) => {
+        asked++;
+        return options.changes.track(ids);
+      },
+    };
+    const events = new MapEvents({ ...options, changes });
+    const heard = [await listen(events, "one"), await listen(events, "two")];
+    t.equal(asked, 1);
+    epoch = "second";
+    heard.push(await listen(events, "three"));
+    t.equal(asked, 2);
+    const body = { geom: square(10, 51, 1) };
+    t.equal((await api("PUT", `m/layers/a/objects/${object}/`, { token, body })).status, 200);
+    await waitFor(() => heard.every((one) => one.changes > 0));
+  },
+);
+
 t.test("maps that are opened at once are looked through one after the other", async (t) => {
   // Whatever is done in slices takes the whole of a turn.
   let now = 0;
