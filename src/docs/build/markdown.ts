@@ -101,6 +101,8 @@ export function renderMarkdown(path: string, text: string, sizes: PictureSizes):
         const file = /\sfile=(\S+)/.exec(token.info)?.[1];
         if (file) token.attrSet("data-file", file);
       }
+      // A word with a hyphen is broken there else; longer ones have to be, on a phone.
+      if (token.type === "code_inline" && /^\S{1,20}$/.test(token.content)) token.attrJoin("class", "word");
       if (token.type === "link_open") {
         const link = String(token.attrGet("href") ?? "");
         token.attrSet("href", addressOf(path, link));
