@@ -26,6 +26,8 @@ export interface ViewerMap {
   readonly name: string;
   /** Plain text from the map's settings (`json.attribution`); "" when there is none. */
   readonly attribution: string;
+  /** Whether its style has a background colour, which covers the base map. */
+  readonly hasBackground: boolean;
   /** Not published: visible to signed-in users with rights only. */
   readonly isPrivate: boolean;
 }
@@ -38,6 +40,7 @@ interface FoundMap extends LocalizedName {
   readonly id: number;
   readonly code: string;
   readonly hasPublication: boolean;
+  readonly hasBackground: boolean;
   readonly attribution: unknown;
 }
 interface FoundGrant extends Grant {
@@ -66,14 +69,16 @@ export async function findMaps(db: Queryable, access?: ProjectAccess): Promise<F
        coalesce(p.base_map->>'attribution', '') as "baseAttribution",
        (select coalesce(json_agg(json_build_object('id', m.id, 'code', m.code, 'name', m.name,
             'localized', m.localized_name, 'names', m.names, 'hasPublication', m.has_publication,
-            'attribution', m.json->'attribution') order by m.sort, m.id), '[]')
+            'attribution', m.json->'attribution',
+            'hasBackground', strpos(m.css_style, 'background-color') > 0
+              and regexp_replace(m.css_style, $3, '', 'g') ~ $4) order by m.sort, m.id), '[]')
           from map m where m.project_id = p.id and (m.has_publication or $1::text is not null)) as maps,
        (select coalesce(json_agg(json_build_object('mapId', g.map_id, 'layerId', g.layer_id, 'layerMapId', n.map_id,
             'accountId', g.account_id, 'rights', g.rights)), '[]')
           from access_grant g left join node n on n.id = g.layer_id
           where g.project_id = p.id and (g.account_id is null or g.account_id = $2)) as grants
      from project p where not p.hidden and ($1::text is null or p.code = $1) order by p.id`,
-    [access?.project.code ?? null, caller.accountId],
+    [access?.project.code ?? null, caller.accountId, commentInStyle, coveringBackground],
   );
   return rows.map(({ id, grants, ...found }) => {
     const project = { id, grants, members: access?.project.members ?? noMembers };
@@ -89,6 +94,10 @@ export async function findMaps(db: Queryable, access?: ProjectAccess): Promise<F
   });
 }
 
+const commentInStyle = String.raw`/\*[^*]*\*+(?:[^/*][^*]*\*+)*/|//[^\n]*`;
+/** Only a map has a background. The base map is seen through a translucent one. */
+const coveringBackground = String.raw`\mbackground-color\s*:(?!\s*(?:rgba|hsla|transparent))`;
+
 const noMembers: ProjectState["members"] = new Map();
 
 /** A project with names in the language, or the project's main language when there is no translation. */
@@ -99,6 +108,7 @@ export function shownProject(project: FoundProject, language: string): ViewerPro
       code: map.code,
       name: localName(map, language, project.languages[0] ?? "en"),
       attribution: typeof map.attribution === "string" ? map.attribution : "",
+      hasBackground: map.hasBackground,
       isPrivate: !map.hasPublication,
     })),
   };

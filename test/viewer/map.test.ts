@@ -17,6 +17,7 @@ import {
 const server = await startServer();
 t.teardown(() => server.stop());
 const town = await makeTown(server);
+const admin = await server.token("admin");
 const browser = await startBrowser(t);
 const home = `${server.url}/#project=p&map=town&z=4&lat=10&lon=10`;
 
@@ -121,6 +122,30 @@ t.test("a project whose base map tiles do not have is offered none", async (t) =
   await soon(t).ok(() => page.isVisible("#base-switch"));
   await soon(t).match(() => page.innerText("body"), "Natural Earth");
   await page.context().close();
+});
+
+t.test("a map whose background covers the base map is offered none", async (t) => {
+  const style = (css_style: string) => server.api("PATCH", "town/", { token: admin, body: { css_style } });
+  const { page } = await openPage(browser, home);
+  await soon(t).ok(() => page.isVisible("#base-switch"));
+  t.equal((await style("Map { background-color: #f4f7ec }")).status, 200);
+  await soon(t).notOk(() => page.isVisible("#base-switch"), "in a map that is open");
+  await soon(t).notMatch(() => page.innerText("body"), "Natural Earth");
+  const other = await openPage(browser, home);
+  await soon(t).ok(() => other.page.isVisible("[data-code=plans]"));
+  t.notOk(await other.page.isVisible("#base-switch"), "in one that is opened");
+  for (const seen of [
+    "/* Map { background-color: #f4f7ec } */",
+    "Map { background-color: rgba(0, 64, 0, 0.2) }",
+    "",
+  ]) {
+    await style("Map { background-color: #f4f7ec }");
+    await soon(t).notOk(() => page.isVisible("#base-switch"));
+    t.equal((await style(seen)).status, 200, seen);
+    await soon(t).ok(() => page.isVisible("#base-switch"), seen);
+  }
+  await page.context().close();
+  await other.page.context().close();
 });
 
 t.test("a shared link opens the same view", async (t) => {

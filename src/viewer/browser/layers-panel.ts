@@ -18,19 +18,19 @@ export interface LayersPanelEvents {
 
 /** The base maps that can be chosen, and the one that is. */
 export interface BaseOffer {
-  readonly project: Pick<ProjectInfo, "base"> | undefined;
+  /** What the map has. */
+  readonly own: ProjectInfo["base"];
   readonly choice: BaseChoice;
 }
 
 /** Whom to name as the author of the base map that is shown. */
 export function baseAttribution(
   t: Translate,
-  project: Pick<ProjectInfo, "base" | "baseAttribution"> | undefined,
-  choice: BaseChoice,
+  { own, choice }: BaseOffer,
+  ofProject: string | undefined,
 ): string | undefined {
-  const own = project?.base ?? "builtin";
   if (choice === "none" || (own === "none" && choice === "own")) return undefined;
-  return choice === "builtin" || own === "builtin" ? t("attributionBase") : project?.baseAttribution;
+  return choice === "builtin" || own === "builtin" ? t("attributionBase") : ofProject;
 }
 
 /** The panel with the layers and the base map; a bottom sheet on phones. */
@@ -123,10 +123,9 @@ export class LayersPanel {
   }
 
   /** Shows a map's layers, and a choice of base maps where the project has one. */
-  show(tree: LayerTree, { project, choice }: BaseOffer, legends: LegendSource): void {
+  show(tree: LayerTree, { own, choice }: BaseOffer, legends: LegendSource): void {
     this.tree = tree;
     this.treeView.show(tree, legends);
-    const own = project?.base ?? "builtin";
     this.baseRow.hidden = own === "none";
     // The built-in one is on or off; beside one of the project it is a third choice.
     this.hasChoice = own === "tiles";

@@ -22,6 +22,8 @@ export interface MapInfo {
   readonly code: string;
   readonly name: string;
   readonly attribution?: string;
+  /** Its background colour covers the base map. */
+  readonly hasBackground?: boolean;
   /** Only visible to signed-in users. */
   readonly isPrivate?: boolean;
 }

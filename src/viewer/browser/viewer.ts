@@ -12,7 +12,7 @@ import { baseAttribution, LayersPanel } from "./layers-panel.js";
 import { type ChangedArea, LiveChanges } from "./live-changes.js";
 import { MapChooser } from "./map-chooser.js";
 import { mapControls, scaleBar } from "./map-controls.js";
-import { type MapId, type MapServer, type ProjectInfo, ServerError } from "./map-server.js";
+import { type MapId, type MapInfo, type MapServer, type ProjectInfo, ServerError } from "./map-server.js";
 import { MapView } from "./map-view.js";
 import { MissingLayers } from "./missing-layers.js";
 import { ObjectFinder } from "./object-finder.js";
@@ -318,9 +318,14 @@ export class Viewer {
     const { mapId, opening } = this;
     if (!mapId || !this.tree) return;
     try {
-      const elements = await this.parts.server.layers(mapId);
+      const before = this.ownBase;
+      const [elements] = await Promise.all([
+        this.parts.server.layers(mapId),
+        this.loadProjects().catch(() => undefined), // the previous list stays
+      ]);
       if (opening !== this.opening || !this.tree) return;
-      if (ifOther && JSON.stringify(elements) === JSON.stringify(this.tree.elements)) return;
+      const isSame = JSON.stringify(elements) === JSON.stringify(this.tree.elements);
+      if (ifOther && isSame && before === this.ownBase) return;
       this.tree = new LayerTree(elements, this.tree.selection);
     } catch {
       // Who may not read the map any more is told with the next tile.
@@ -335,7 +340,7 @@ export class Viewer {
     if (!this.mapId) return;
     this.symbols.clear();
     const legends = this.parts.server.legends(this.mapId, this.symbols);
-    this.layers.show(tree, { project: this.project, choice }, legends);
+    this.layers.show(tree, { own: this.ownBase, choice }, legends);
     this.layers.zoomed(this.view.view.zoom);
   }
 
@@ -406,6 +411,16 @@ export class Viewer {
     return this.projects.find(({ code }) => code === this.mapId?.project);
   }
 
+  /** The open map, as the list has it. */
+  private get listed(): MapInfo | undefined {
+    return this.project?.maps.find(({ code }) => code === this.mapId?.map);
+  }
+
+  /** The base map that the open map has. */
+  private get ownBase(): ProjectInfo["base"] {
+    return this.listed?.hasBackground ? "none" : (this.project?.base ?? "builtin");
+  }
+
   /** The language that was chosen for the data of the open map, if its project has it. */
   private get dataLanguage(): string | undefined {
     const chosen = this.mapId && this.parts.dataLanguages.of(this.mapId.project);
@@ -440,8 +455,12 @@ export class Viewer {
     if (!this.mapId || !this.tree) return;
     const { t } = this.parts.locale;
     this.showTiles();
-    const map = this.project?.maps.find(({ code }) => code === this.mapId?.map);
-    const sources = [map?.attribution, baseAttribution(t, this.project, this.layers.base)];
+    const base = baseAttribution(
+      t,
+      { own: this.ownBase, choice: this.layers.base },
+      this.project?.baseAttribution,
+    );
+    const sources = [this.listed?.attribution, base];
     this.attribution.replaceChildren(
       ...["Mapwright", ...sources].filter((source) => source).map((source) => h("span", {}, source)),
     );
@@ -507,7 +526,7 @@ export class Viewer {
 
   /** The open map, as it is named. */
   private get titled(): { readonly title: string; readonly isPublic: boolean } {
-    const map = this.project?.maps.find(({ code }) => code === this.mapId?.map);
+    const map = this.listed;
     return { title: map?.name || this.mapId?.map || "", isPublic: map !== undefined && !map.isPrivate };
   }
 
