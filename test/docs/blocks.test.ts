@@ -9,8 +9,8 @@ import { makeMap, makeStyledLayer } from "../support/maps.js";
 import { startServer } from "../support/server.js";
 
 /**
- * Blocks of the documentation that are no commands: each is read by the program that it is for. Commands that would change the
- * machine are checked for their syntax only.
+ * Blocks of the documentation that are no commands: each is read by the program that it is for. Of commands that would
+ * change the machine it is the syntax; `machine.test.ts` runs those that it can.
  */
 
 const blocks = loadPages().flatMap(({ path, markdown }) =>
