@@ -129,3 +129,15 @@ t.test("all lengths have the units of the reader's country, or those that were c
   await soon(t).match(scale, /^\d+ km$/, "the browser remembers it");
   await page.context().close();
 });
+
+t.test("the card lies beside the layers in narrow windows", async (t) => {
+  for (const width of [700, 900, 1_000]) {
+    const { page } = await openPage(browser, home, { viewport: { width, height: 700 } });
+    await page.click("[aria-label=Measure]");
+    const card = (await page.locator(".measure").boundingBox())!;
+    const layers = (await page.locator(".layers").boundingBox())!;
+    t.ok(card.x >= layers.x + layers.width, `${width} pixels`);
+    t.ok(card.x + card.width <= width);
+    await page.context().close();
+  }
+});
