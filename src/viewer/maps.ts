@@ -70,15 +70,15 @@ export async function findMaps(db: Queryable, access?: ProjectAccess): Promise<F
        (select coalesce(json_agg(json_build_object('id', m.id, 'code', m.code, 'name', m.name,
             'localized', m.localized_name, 'names', m.names, 'hasPublication', m.has_publication,
             'attribution', m.json->'attribution',
-            'hasBackground', strpos(m.css_style, 'background-color') > 0
-              and regexp_replace(m.css_style, $3, '', 'g') ~ $4) order by m.sort, m.id), '[]')
+            'hasBackground', case when octet_length(m.css_style) <= $5::int and strpos(m.css_style, 'background-color') > 0
+              then regexp_replace(m.css_style, $3, '', 'g') ~ $4 else false end) order by m.sort, m.id), '[]')
           from map m where m.project_id = p.id and (m.has_publication or $1::text is not null)) as maps,
        (select coalesce(json_agg(json_build_object('mapId', g.map_id, 'layerId', g.layer_id, 'layerMapId', n.map_id,
             'accountId', g.account_id, 'rights', g.rights)), '[]')
           from access_grant g left join node n on n.id = g.layer_id
           where g.project_id = p.id and (g.account_id is null or g.account_id = $2)) as grants
      from project p where not p.hidden and ($1::text is null or p.code = $1) order by p.id`,
-    [access?.project.code ?? null, caller.accountId, commentInStyle, coveringBackground],
+    [access?.project.code ?? null, caller.accountId, commentInStyle, coveringBackground, mostLooked],
   );
   return rows.map(({ id, grants, ...found }) => {
     const project = { id, grants, members: access?.project.members ?? noMembers };
@@ -94,6 +94,8 @@ export async function findMaps(db: Queryable, access?: ProjectAccess): Promise<F
   });
 }
 
+/** Bytes of a style that is looked through: the list is that of all maps of all projects, and theirs may come to megabytes each. */
+const mostLooked = 10_000;
 const commentInStyle = String.raw`/\*[^*]*\*+(?:[^/*][^*]*\*+)*/|//[^\n]*`;
 /** Only a map has a background. The base map is seen through a translucent one. */
 const coveringBackground = String.raw`\mbackground-color\s*:(?!\s*(?:rgba|hsla|transparent))`;

@@ -351,7 +351,7 @@ t.test("a purge drops this installation's tiles and tells running nodes", async 
   const other = freshPrefix();
   await redis.set(`${other}t:one`, "x");
   await redis.set(`${prefix}s:session`, "x");
-  t.match(await run("cache purge"), { status: 0, stderr: /^2 entries/ });
+  t.match(await run("cache purge"), { status: 0, stderr: /^2 keys / });
   t.equal(await told, "C");
   t.equal(await redis.exists(`${prefix}t:one`, `${prefix}t:solid:two`), 0);
   t.equal(await redis.exists(`${other}t:one`, `${prefix}s:session`), 2);

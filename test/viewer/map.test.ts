@@ -137,12 +137,14 @@ t.test("a map whose background covers the base map is offered none", async (t) =
   for (const seen of [
     "/* Map { background-color: #f4f7ec } */",
     "Map { background-color: rgba(0, 64, 0, 0.2) }",
+    // The list of all maps does not look through megabytes.
+    `Map { background-color: #f4f7ec } /*${" ".repeat(10_000)}*/`,
     "",
   ]) {
     await style("Map { background-color: #f4f7ec }");
     await soon(t).notOk(() => page.isVisible("#base-switch"));
-    t.equal((await style(seen)).status, 200, seen);
-    await soon(t).ok(() => page.isVisible("#base-switch"), seen);
+    t.equal((await style(seen)).status, 200, seen.slice(0, 60));
+    await soon(t).ok(() => page.isVisible("#base-switch"), seen.slice(0, 60));
   }
   await page.context().close();
   await other.page.context().close();

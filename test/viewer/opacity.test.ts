@@ -109,6 +109,8 @@ t.test("beside a base map of the project there is the built-in one, and none", a
   await server.sql.query(
     `update project set base_map = '{"kind": "tiles", "url": "https://tiles.example.org/{z}/{x}/{y}.png", "attribution": "Survey"}' where code = 'p'`,
   );
+  // What covers a base map is offered none.
+  await server.sql.query("update map set css_style = '' where code = 'town'");
   await server.nodes[0]!.services.changes.propagate();
   const { page, requests } = await openPage(browser, home, { waitForMap: false });
   await page.waitForSelector("#base-choice");
