@@ -22,8 +22,11 @@ export interface Gathered {
 export function gatheredBy(layer: LayerNode, zoom: number): Gathered | undefined {
   if (!isVisualized(layer)) return undefined;
   const settings = layer.visualSettings as Settings;
+  const kind = kindOf(settings);
+  // Others may have a thousand classes, which would be drawn for nothing at each click.
+  if (!kind.gathers) return undefined;
   const classes = settings.classesSettings as Settings;
-  const drawing = kindOf(settings).draw({
+  const drawing = kind.draw({
     ...{ layer, settings, classes },
     values: noValues,
     findPicture: () => undefined,

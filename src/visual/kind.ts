@@ -49,6 +49,8 @@ export interface VisualKind {
   readonly schema: z.ZodType;
   /** Which column it is built from; undefined = it needs none. */
   readonly column: Fits | undefined;
+  /** Its drawings have `shapesWithObjects`. */
+  readonly gathers?: true;
   /** Whether the algorithm for class borders counts. */
   readonly hasBorders: boolean;
   /** `classesSettings` of a request that has no classes: neither an algorithm nor a number of them. */

@@ -34,6 +34,7 @@ export const clusters: VisualKind = {
     })
     .prefault({}),
   column: undefined,
+  gathers: true,
   hasBorders: false,
   question: () => undefined,
   drawsStatistics: false,
