@@ -69,6 +69,9 @@ for (const paper of ["portrait", "landscape"] as const) {
     );
     t.equal(legend!.y < foot!.y, paper === "landscape", "the legend is beside or below the map");
     t.ok(paper === "portrait" || legend!.x > 700);
+    const end = Math.max(foot!.y + foot!.height, legend!.y + legend!.height);
+    const room = paper === "portrait" ? 980 : 718;
+    t.ok(end > room - 40 && end <= room, `the paper is full: ${end} of ${room} pixels`);
     await page.emulateMedia({ media: null });
     t.equal(pages(await page.pdf({ preferCSSPageSize: true })), 1);
     await page.waitForSelector(".print-wait", { state: "detached" });

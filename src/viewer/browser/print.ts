@@ -27,11 +27,23 @@ export interface PrintedMap {
 }
 export type Paper = "portrait" | "landscape";
 
-/** Pixels of 1/96 inch, which A4 and Letter have room for: 190 × 196 mm, and 200 × 152 mm. */
-export const frames: Readonly<Record<Paper, { readonly width: number; readonly height: number }>> = {
-  portrait: { width: 718, height: 740 },
-  landscape: { width: 756, height: 574 },
+interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Pixels of 1/96 inch within the margins: the shorter side is that of A4, the longer one that of Letter. */
+const papers: Readonly<Record<Paper, Size>> = {
+  portrait: { width: 718, height: 980 },
+  landscape: { width: 980, height: 718 },
 };
+/** Between the map and what stands around it. In a row: beside the map. */
+const gap = { row: 23, column: 12 };
+/** Of a legend beside the map. */
+const legendWidth = 200;
+/** Longer legends go on on the next page. */
+const leastMap = 480;
+const border = 1;
 
 /** What tells the browser how the paper lies. */
 export function pageOf(paper: Paper): CSSStyleSheet {
@@ -61,6 +73,7 @@ export class PrintSheet {
       h("footer", { class: "print-foot" }, scaleBar(view.map, locale), this.sources, this.date),
     );
     window.addEventListener("beforeprint", () => {
+      this.write();
       this.layOut();
       if (!parts.root.dataset.paper) this.turnPaper();
     });
@@ -77,9 +90,15 @@ export class PrintSheet {
     window.addEventListener("afterprint", end, { once: true });
   }
 
-  /** Writes what stands around the map, and how much smaller it has to be on either paper. */
-  private layOut(): void {
-    const { view, shown, locale, root } = this.parts;
+  /** What the map has room for on a paper, beside the rest. */
+  roomOn(paper: Paper): Size {
+    this.write();
+    return this.measure(paper);
+  }
+
+  /** Writes what stands around the map. */
+  private write(): void {
+    const { shown, locale, root } = this.parts;
     const { title = "", project = "", sources = "" } = shown() ?? {};
     this.title.textContent = this.typed ?? title;
     this.project.textContent = project;
@@ -91,11 +110,35 @@ export class PrintSheet {
       ...legendEntries(root),
       ...missingTexts(root, ".base-row").map((text) => h("li", {}, text)),
     );
+  }
+
+  /** Says how large the map is, and how much smaller it has to be on either paper. */
+  private layOut(): void {
+    const { view, root } = this.parts;
     const size = view.map.getSize();
     root.style.setProperty("--print-width", `${size.x}px`);
     root.style.setProperty("--print-height", `${size.y}px`);
-    for (const [paper, { width, height }] of Object.entries(frames))
+    for (const paper of ["portrait", "landscape"] as const) {
+      const { width, height } = this.measure(paper);
       root.style.setProperty(`--print-${paper}`, String(Math.min(width / size.x, height / size.y)));
+    }
+  }
+
+  private measure(paper: Paper): Size {
+    const { width, height } = papers[paper];
+    const isBeside = paper === "landscape";
+    const { element, legend } = this;
+    element.dataset.measured = paper;
+    element.style.width = `${width}px`;
+    const parts = [...element.children] as HTMLElement[];
+    const around = parts.filter((part) => !(isBeside && part === legend));
+    const used = around.reduce((sum, part) => sum + part.offsetHeight + gap.column, 0);
+    delete element.dataset.measured;
+    element.style.width = "";
+    return {
+      width: width - (isBeside && legend.firstChild ? legendWidth + gap.row : 0),
+      height: Math.max(leastMap, height - used) - 2 * border,
+    };
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Locale } from "../attributes.js";
 import { button, h, icon } from "../dom.js";
-import { frames, type Paper, type PrintSheet, pageOf } from "../print.js";
+import { type Paper, type PrintSheet, pageOf } from "../print.js";
 
 /** The page's command to print: draws the map for the paper, and shows the browser's dialog. */
 
@@ -20,13 +20,14 @@ export async function printMap(sheet: PrintSheet): Promise<void> {
   sheet.typed = chosen.title;
   const page = pageOf(chosen.paper);
   try {
-    const { width, height } = frames[chosen.paper];
+    await inTime(loadLegends().then(() => imagesLoaded(root)));
+    const { width, height } = sheet.roomOn(chosen.paper);
     const size = view.map.getSize();
     const shrunk = Math.max(1, Math.min(mostShrunk, Math.max(size.x / width, size.y / height)));
     view.resize({ width: Math.round(width * shrunk), height: Math.round(height * shrunk) });
     sharpen(true);
     const pane = view.map.getPane("tilePane")!;
-    await inTime(Promise.all([tilesLoaded(pane), loadLegends().then(() => imagesLoaded(root))]));
+    await inTime(tilesLoaded(pane));
     document.adoptedStyleSheets = [...document.adoptedStyleSheets, page];
     root.dataset.paper = chosen.paper;
     await print();
