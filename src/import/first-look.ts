@@ -2,7 +2,14 @@ import { layerTable } from "../catalog/layer-table.js";
 import type { Column } from "../catalog/state.js";
 import type { GeometryKind } from "../geo/wkb.js";
 import type { Queryable } from "../storage/postgres.js";
-import { type DefaultLook, defaultStyle, type Label, readDefault } from "../style/default-style.js";
+import {
+  type DefaultLook,
+  defaultStyle,
+  type Importance,
+  type Label,
+  rarity,
+  readDefault,
+} from "../style/default-style.js";
 
 /** The default style of a layer that has got its first objects: it suits their kind, their number and their names. */
 
@@ -21,12 +28,19 @@ const worldMetres = 40_075_016.7;
 /** Codes of columns that name objects, the best first; a language may follow them. */
 const nameCodes = [
   ...["name", "title", "label", "nom", "nombre", "nome", "naam", "navn", "namn", "nimi", "nazwa", "nazev"],
-  ...["bezeichnung", "gen", "название", "наименование", "имя", "nazvanie", "naimenovanie"],
+  ...["bezeichnung", "gen", "nazvanie", "naimenovanie"],
 ];
 const nameCode = new RegExp(
   `^(${nameCodes.join("|")})(_?(en|int|long|lat|latin|1|local))?$|^name_[a-z]{2}$`,
   "i",
 );
+
+/** Columns of which the more important objects have more. */
+const importanceCode =
+  /^(pop|population|pop_?(max|est|total|20\d\d)|inhabitants|einwohner|ewz|habitants|poblacion|populacao|popolazione|inwoners|naselenie)$/i;
+/** Objects of which the borders of importance are found. */
+const importanceRows = 20_000;
+const importanceSteps = 2;
 
 export interface FirstObjects {
   readonly layerId: number;
@@ -59,7 +73,30 @@ export async function dressLayer(tx: Queryable, objects: FirstObjects): Promise<
 
 async function labelOf(tx: Queryable, objects: FirstObjects): Promise<Label | undefined> {
   const column = await nameColumn(tx, objects);
-  return column && { column: column.code, fromZoom: await zoomOfLabels(tx, objects) };
+  if (!column) return undefined;
+  return {
+    column: column.code,
+    fromZoom: await zoomOfLabels(tx, objects),
+    importance: await importanceOf(tx, objects),
+  };
+}
+
+/** By what, and from where on, some objects are more important than the others; undefined = nothing tells. */
+async function importanceOf(
+  tx: Queryable,
+  { layerId, columns, rows }: FirstObjects,
+): Promise<Importance | undefined> {
+  const column = columns.find(({ code, type }) => type === "number" && importanceCode.test(code));
+  if (!column) return undefined;
+  const shares = Array.from({ length: importanceSteps }, (_, step) => 1 - 1 / rarity ** (step + 1));
+  const sampled = rows > importanceRows ? ` tablesample system (${(100 * importanceRows) / rows})` : "";
+  const [found] = await tx.query<{ least: number[] | null }>(
+    `select percentile_disc($1::float8[]) within group (order by ${column.physical}::float8) as least
+     from ${layerTable(layerId)}${sampled}`,
+    [shares],
+  );
+  const least = [...new Set((found?.least ?? []).map((value) => Number(value?.toPrecision(2))))];
+  return least.length > 0 && least.every((value) => value > 0) ? { column: column.code, least } : undefined;
 }
 
 /** The column that evidently names the objects: its code says so, or its values look like names. */

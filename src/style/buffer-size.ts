@@ -86,7 +86,9 @@ function labelBuffer(symbolizer: Symbolizer, number: (name: string, absent: numb
   const isBeside =
     symbolizer.attributes["placement-type"] === "simple" || symbolizer.attributes["horizontal-alignment"];
   const shift = number("dx", 0) + number("dy", 0) + number("offset", 0) + number("halo-radius", 0);
-  return (isBeside ? width : width / 2) + size * (wrap > 0 ? 2 : 1) + shift + 1;
+  const reach = (isBeside ? width : width / 2) + size * (wrap > 0 ? 2 : 1) + shift + 1;
+  // So that adjacent metatiles leave the same ones out, as far as they can know.
+  return Math.max(reach, number("repeat-distance", 0));
 }
 
 /** How much a transformation enlarges and moves, at most. */

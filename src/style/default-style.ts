@@ -22,7 +22,19 @@ export interface Label {
   readonly column: string;
   /** Zoom from which the labels have room. */
   readonly fromZoom: number;
+  /** What the more important objects have more of: they are named before the others, and from lower zooms on. */
+  readonly importance?: Importance | undefined;
 }
+
+export interface Importance {
+  /** Code of a column of numbers. */
+  readonly column: string;
+  /** What one object in `rarity`, `rarity²` and so on has at least. */
+  readonly least: readonly number[];
+}
+/** One zoom lower there is room for one label in four. */
+export const rarity = 16;
+const zoomsPerStep = 2;
 
 /**
  * Sizes grow with the zoom. The full ones come first: symbols in legends have them. Labels keep clear of points, but not of
@@ -63,7 +75,8 @@ const text = (column: string): string => `  text-name: [${column}];
   text-size: 10;
   text-fill: #333333;
   text-halo-fill: rgba(255, 255, 255, 0.85);
-  text-halo-radius: 1.5;`;
+  text-halo-radius: 1.5;
+  text-repeat-distance: 100;`;
 /** Beside points, along lines and inside areas. */
 const placements = {
   Point: `  text-placement-type: simple;
@@ -106,7 +119,12 @@ export function defaultStyle(
   const symbol = `#layer {\n${byKind(kind, (of) => symbols[of](colour, crowded))}\n}\n`;
   if (!label) return symbol;
   const names = byKind(kind, (of) => `${text(label.column)}\n${placements[of]}`);
-  return `${symbol}#layer::names[zoom>=${label.fromZoom}] {\n${names}\n}\n`;
+  const { fromZoom, importance } = label;
+  const first = importance?.least.map((least, index) => {
+    const zoom = Math.max(0, fromZoom - zoomsPerStep * (index + 1));
+    return `#layer::names${index + 1}[zoom>=${zoom}][${importance.column}>=${least}] {\n${names}\n}\n`;
+  });
+  return `${symbol}${(first ?? []).toReversed().join("")}#layer::names[zoom>=${fromZoom}] {\n${names}\n}\n`;
 }
 
 /** The place of the default colour that a style has; undefined = none. */
@@ -119,7 +137,12 @@ export function hueOf(css: string): number | undefined {
 export function readDefault(css: string, kind: GeometryKind): DefaultLook | undefined {
   const [, fromZoom] = /^#layer::names\[zoom>=(\d+)\]/m.exec(css) ?? [];
   const [, column] = /text-name: \[(.+)\];/.exec(css) ?? [];
-  const label = fromZoom === undefined || column === undefined ? undefined : { column, fromZoom: +fromZoom };
+  const steps = [...css.matchAll(/^#layer::names\d+\[zoom>=\d+\]\[(.+)>=(.+)\] \{$/gm)].toReversed();
+  const importance = steps[0] && { column: steps[0][1]!, least: steps.map(([, , least]) => Number(least)) };
+  const label =
+    fromZoom === undefined || column === undefined
+      ? undefined
+      : { column, fromZoom: +fromZoom, ...(importance && { importance }) };
   const hue = hueOf(css);
   return [false, true]
     .map((crowded) => ({ hue, crowded, label }))

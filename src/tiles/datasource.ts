@@ -137,15 +137,22 @@ interface Copy {
   readonly box: string;
 }
 
-/** The statement; `!bbox!` and `!pixel_width!` are Mapnik's tokens. Objects are ordered by id, so that adjacent metatiles place labels alike. */
+/**
+ * The statement; `!bbox!` and `!pixel_width!` are Mapnik's tokens. Objects have an order that adjacent metatiles share, so that
+ * they place labels alike: areas with labels the largest first, for Mapnik gives room to what comes first; all others by id.
+ */
 function layerQuery(layer: LayerNode, style: CompiledStyle, options: DatasourceOptions): string {
   const read = readBy(layer, style, options);
   if (layer.geometryKind === "Point" && options.zoom <= finestThinnedZoom) {
     const points = pointsQuery(layer, style, options, read);
     if (points) return points;
   }
-  return `${objectsQuery(layer, style, options, read)} order by 1`;
+  return `${objectsQuery(layer, style, options, read)} order by ${isBySize(layer, style) ? "size$ desc nulls last, 1" : "1"}`;
 }
+
+/** At all zooms alike, so that what lies above does not change with them. */
+const isBySize = (layer: LayerNode, style: CompiledStyle): boolean =>
+  layer.geometryKind !== "Point" && layer.geometryKind !== "LineString" && style.labelFields !== undefined;
 
 /** All objects of a box. */
 function objectsQuery(
@@ -163,21 +170,25 @@ function objectsQuery(
   const bandTable = `${source}_z${band}`;
   const isNear = layer.hasRuns && isDrawnPlaceByPlace(style, options.scaleDenominator);
   const isCut = layer.geometryKind !== "Point" && isDrawnAlong(style, options.scaleDenominator);
+  const size = (geometry: string): string =>
+    isBySize(layer, style) ? `, st_area(box2d(${geometry})::geometry) as size$` : "";
   return inEachCopy(layer, options, ({ moved, box }) => {
     if (band === undefined) {
+      const values = `${size("o$.geom_3857")}${selected}`;
       const from = `from ${table} o$ where o$.geom_3857 && ${box}`;
       if (!isNear) {
         const geometry = isCut ? cutSql("o$.geom_3857", box) : "o$.geom_3857";
-        return `select o$.svc_id, ${moved(geometry)} as geom$${selected} ${from}`;
+        return `select o$.svc_id, ${moved(geometry)} as geom$${values} ${from}`;
       }
-      const near = `select o$.svc_id, ${moved(nearSql(`${source}_c`, box))} as geom$${selected} ${from} offset 0`;
+      const near = `select o$.svc_id, ${moved(nearSql(`${source}_c`, box))} as geom$${values} ${from} offset 0`;
       return `select * from (${near}) near$ where near$.geom$ is not null`;
     }
     // A view has no generalized tables: those of its source are joined with the view's objects.
     const objects = names.length > 0 || isView ? ` join ${table} o$ on o$.svc_id = b$.svc_id` : "";
-    const large = `select b$.svc_id, ${moved("b$.geom")} as geom$${selected} from ${bandTable} b$${objects} where b$.geom && ${box}`;
+    const large = `select b$.svc_id, ${moved("b$.geom")} as geom$${size("b$.geom")}${selected} from ${bandTable} b$${objects} where b$.geom && ${box}`;
     if (!look) return large;
-    const values = names.map((name) => `, null as "${name}"`).join("");
+    const noSize = isBySize(layer, style) ? ", null::float8 as size$" : "";
+    const values = noSize + names.map((name) => `, null as "${name}"`).join("");
     const small = gatheredSql(`${table}_g${band}`, look, {
       steps: band - options.zoom,
       pixel: (2 * mercatorHalf) / 256 / 2 ** band,

@@ -12,7 +12,7 @@ const compileStyle = (request: Omit<CompileRequest, "deadlineMs">, deadlineMs = 
 const fixtures = join(process.cwd(), "test/fixtures/style");
 
 function good(layerStyle: string, mapStyle = "", layerCode = "roads"): CompiledStyle {
-  const result = compileStyle({ mapStyle, layerStyle, layerCode });
+  const result = compileStyle({ mapStyle, layerStyle, layerCode }, 120_000);
   if (!result.ok) throw new Error(result.error);
   return result.style;
 }

@@ -11,6 +11,11 @@ t.test("every default style compiles, and is known as one of its kind", async (t
       for (const look of [
         { hue: 1, crowded },
         { hue: hueCount - 1, crowded, label },
+        {
+          hue: 0,
+          crowded,
+          label: { ...label, importance: { column: "naselenie", least: [100, 2_000_000] } },
+        },
       ]) {
         const css = defaultStyle(kind, look);
         t.match(compileStyle({ mapStyle: "", layerStyle: css, layerCode: "l", deadlineMs: 20_000 }), {

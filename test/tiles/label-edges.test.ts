@@ -2,7 +2,7 @@ import sharp from "sharp";
 import t from "tap";
 import { publicCaller } from "../../src/catalog/state.js";
 import { defaultTileFormat } from "../../src/tiles/formats.js";
-import { makeMap, makeStyledLayer, tileUrl } from "../support/maps.js";
+import { makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
 import { startServer } from "../support/server.js";
 
 /**
@@ -155,4 +155,35 @@ t.test("labels write numbers in full", async (t) => {
     t.ok(await visualized(), `a visualization of ${value}`);
     await must("DELETE", "layers/l/visualization/", undefined);
   }
+});
+
+t.test("the largest of overlapping areas has the room for its label, and lies below", async (t) => {
+  const token = await server.token("editor");
+  await makeMap(server, "areas");
+  const draw = async (css: string) => {
+    await server.api("PATCH", "areas/layers/l/", { token, body: { parent_id: 0, css_style: css } });
+    const url = tileUrl(server, "areas", { lon: 22.5, lat: 22, z: 3 }, "&base=0");
+    return pixels(await (await fetch(url)).arrayBuffer());
+  };
+  await makeStyledLayer(server, "areas", "l", "");
+  await server.api("POST", "areas/layers/l/structure/", { token, body: { code: "name", type: "string" } });
+  for (const [name, size] of [
+    ["small", 3],
+    ["large", 24],
+  ] as const)
+    await server.api("POST", "areas/layers/l/objects/", {
+      token,
+      body: { fields: { name }, geom: square(22 - size / 2, 22 - size / 2, size) },
+    });
+  const face = "text-face-name: 'DejaVu Sans Book';";
+  const labels = (name: string) => `#a${name} { text-name: [name]; ${face} }`;
+  t.ok((await draw(labels(""))).equals(await draw(labels("[name='large']"))), "the label of the largest");
+  const fills = "#a[name='small'] { polygon-fill: #f00; } #a[name='large'] { polygon-fill: #00f; }";
+  const isRed = (picture: Buffer) =>
+    picture.some((_, at) => at % 4 === 0 && picture.readUInt32BE(at) === 0xff0000ff);
+  t.notOk(isRed(await draw(fills)), "the small one came first, and is covered");
+  t.ok(
+    isRed(await draw(`${fills} #a::names[zoom>=12] { text-name: [name]; ${face} }`)),
+    "at all zooms alike",
+  );
 });

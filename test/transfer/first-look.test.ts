@@ -46,6 +46,18 @@ t.test("labels begin where tiles have room for them", async (t) => {
   t.ok(fewer!.label!.fromZoom >= 1 && fewer!.label!.fromZoom <= 9);
 });
 
+t.test("what has many inhabitants is named before the rest, and from lower zooms on", async (t) => {
+  const town = (at: number) => ({ name: `a${at}`, Population: at === 7 ? 4_123_456 : (at % 100) * 1000 });
+  const { look, css } = await lookAfter(rows(town, 2000));
+  t.match(look?.label?.importance, { column: "Population", least: [93_000, 99_000] });
+  const { fromZoom } = look!.label!;
+  t.match(css, `[zoom>=${Math.max(0, fromZoom - 2)}][Population>=93000]`);
+  const same = await lookAfter(rows((at) => ({ name: `a${at}`, population: 0 })));
+  t.equal(same.look?.label?.importance, undefined, "nobody is more important");
+  const words = await lookAfter(rows((at) => ({ name: `a${at}`, population: `many ${at}` })));
+  t.equal(words.look?.label?.importance, undefined);
+});
+
 t.test("a layer of very many objects draws them small", async (t) => {
   t.equal((await lookAfter(rows(() => ({}), 500))).look?.crowded, false);
   t.equal((await lookAfter(rows(() => ({}), 20_000))).look?.crowded, true);
