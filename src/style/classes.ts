@@ -4,7 +4,7 @@ import { type Condition, conditionsOf, meetsAll } from "./conditions.js";
 import type { Expression } from "./expression.js";
 import { parseExpression } from "./expression-parser.js";
 import { wordedFilter } from "./filter-words.js";
-import type { DrawnRule, Rule, Style, StyleClass, StyleClasses } from "./model.js";
+import type { DrawnRule, Rule, Style, StyleClass, StyleClasses, Symbolizer } from "./model.js";
 import { comparisonOf, type Sample, type SampleValue, sampleOf, selects } from "./sample.js";
 import { swatchOf } from "./swatch.js";
 import { drawnStyles } from "./symbol.js";
@@ -47,6 +47,8 @@ type Choices = readonly (ReadRule | undefined)[];
 /** The classes in the order of the style. */
 export const styleClasses = (styles: readonly Style[]): StyleClasses => new ClassFinder(styles).find();
 
+const isSymbol = ({ type }: Symbolizer): boolean => type !== "TextSymbolizer";
+
 /** How the objects that a filter takes look. */
 interface Looks {
   readonly at: number;
@@ -79,17 +81,20 @@ class ClassFinder {
   constructor(private readonly styles: readonly Style[]) {
     const parsed = new Map<string, Expression>();
     const symbolizers = new Map<string, number>();
+    // Symbols have no labels beside anything else: what only labels tell apart is one class then.
+    const hasSymbols = styles.some(({ rules }) => rules.some((rule) => rule.symbolizers.some(isSymbol)));
     const read = (rule: Rule, style: number, at: number): ReadRule => {
       let filter: Expression | undefined;
       if (rule.filter !== undefined) {
         filter = parsed.get(rule.filter) ?? parseExpression(rule.filter);
         parsed.set(rule.filter, filter);
       }
-      const text = JSON.stringify(rule.symbolizers);
-      const isEmpty = rule.symbolizers.length === 0;
-      if (!isEmpty && !symbolizers.has(text)) symbolizers.set(text, symbolizers.size + 1);
-      const look = isEmpty ? 0 : symbolizers.get(text)!;
-      return { rule, style, at, filter, look, length: text.length, zooms: zoomsOf(rule) };
+      const seen = hasSymbols ? rule.symbolizers.filter(isSymbol) : rule.symbolizers;
+      const text = JSON.stringify(seen);
+      if (seen.length > 0 && !symbolizers.has(text)) symbolizers.set(text, symbolizers.size + 1);
+      const look = seen.length > 0 ? symbolizers.get(text)! : 0;
+      const { length } = JSON.stringify(rule.symbolizers);
+      return { rule, style, at, filter, look, length, zooms: zoomsOf(rule) };
     };
     this.rules = styles.map(({ rules }, style) => rules.map((rule, at) => read(rule, style, at)));
     this.free = this.rules.map((all) => all.filter(({ filter }) => !filter));

@@ -116,7 +116,12 @@ export function defaultStyle(
   { hue = 0, crowded = false, label }: DefaultLook = {},
 ): string {
   const colour = hues[hue % hueCount]!;
-  const symbol = `#layer {\n${byKind(kind, (of) => symbols[of](colour, crowded))}\n}\n`;
+  // Where points are too near to each other for all their names, some are named above them.
+  const crowd = (of: keyof typeof symbols): string =>
+    label && of === "Point" && !crowded
+      ? `\n  [zoom<${label.fromZoom}] { marker-ignore-placement: true; }`
+      : "";
+  const symbol = `#layer {\n${byKind(kind, (of) => symbols[of](colour, crowded) + crowd(of))}\n}\n`;
   if (!label) return symbol;
   const names = byKind(kind, (of) => `${text(label.column)}\n${placements[of]}`);
   const { fromZoom, importance } = label;

@@ -70,6 +70,21 @@ t.test("a class is what all attachments draw of its objects", async (t) => {
   t.equal(more, 0);
 });
 
+t.test("what only labels tell apart is one class, unless there is nothing but labels", (t) => {
+  const label = (filter: string) =>
+    `#l::names${filter} { text-name: [kind]; text-face-name: 'DejaVu Sans Book'; }`;
+  const labels = `${label("[size > 5]")} ${label("")} #l::names[size > 5] { text-size: 12; }`;
+  t.same(
+    compiled(`#l { line-color: #111111; } ${labels}`).classes.map(({ filter }) => filter),
+    [undefined],
+  );
+  t.same(
+    compiled(labels).classes.map(({ filter }) => filter),
+    [undefined, "[size] > 5"],
+  );
+  t.end();
+});
+
 t.test("numbers, texts, truth and null are told apart", async (t) => {
   const { classes, shown } =
     compiled(`#l { [n = 1] { line-color: #111111; } [k = 'x'] { line-color: #222222; }
