@@ -87,6 +87,7 @@ function needs(purpose) {
     { wanted: purpose === "test", met: () => hasCommand("haproxy"), packages: () => ["haproxy"] },
     { wanted: purpose === "test", met: () => hasCommand("systemd-analyze"), packages: () => ["systemd"] },
     { wanted: purpose === "test", met: () => hasCommand("curl"), packages: () => ["curl"] },
+    { wanted: purpose === "test", met: () => hasCommand("wrk"), packages: () => ["wrk"] },
     { wanted: purpose === "test", met: () => hasCommand("jq"), packages: () => ["jq"] },
     { wanted: purpose === "test", met: () => hasCommand("openssl"), packages: () => ["openssl"] },
     // Machines that lose their power are network namespaces.

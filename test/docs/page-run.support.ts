@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -62,9 +63,28 @@ export function stepsOf(markdown: string, host: string, port = secondPort): Step
   });
 }
 
+/** `npx` and `npm`, as far as pages use them beside a checkout: in a folder for the path. */
+function programsIn(folder: string): string {
+  const place = join(folder, "bin");
+  const mapwright = `'${process.execPath}' '${join(built, "src/main.js")}'`;
+  const programs = {
+    npx: `program=$1
+shift
+[ $program = mapwright ] || exec "${join(built, "../node_modules/.bin")}/$program" "$@"
+npm_lifecycle_event=npx exec ${mapwright} "$@"`,
+    // `npm start -- …` becomes this when nothing is left to prepare.
+    npm: `shift 2
+exec ${mapwright} serve --local "$@"`,
+  };
+  mkdirSync(place);
+  for (const [name, text] of Object.entries(programs))
+    writeFileSync(join(place, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+  return place;
+}
+
 /**
- * A shell in which `npx mapwright` is what was built, and curl fails with the status of an answer unless the example
- * shows that status. Each command writes to two files of its own. Variables are left for what goes on.
+ * A shell in which `npx mapwright` and `npm start` are what was built, and curl fails with the status of an answer unless the
+ * example shows that status. Each command writes to two files of its own. Variables are left for what goes on.
  */
 function scriptOf(steps: readonly Step[], outputs: string, variables: string): string {
   const runs = steps.map(({ command, file }, at) => {
@@ -75,10 +95,7 @@ function scriptOf(steps: readonly Step[], outputs: string, variables: string): s
   });
   return `set -o pipefail
 [ ! -e '${variables}' ] || . '${variables}' 2>/dev/null || :
-npx() {
-  shift
-  npm_lifecycle_event=npx '${process.execPath}' '${join(built, "src/main.js")}' "$@"
-}
+PATH='${programsIn(outputs)}':$PATH
 curl() {
   case "$*" in
     *http_code*|*' -w '*|*'%{'*) command curl -sS "$@" ;;
