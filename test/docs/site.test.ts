@@ -117,3 +117,37 @@ t.test("on a phone nothing is wider than the screen", async (t) => {
   }
   await context.close();
 });
+
+/** Words of up to 20 characters within codes of the text that stand on two lines. */
+const brokenWords = `[...document.querySelectorAll("article :not(pre) > code")].flatMap((code) => {
+  const broken = [];
+  const texts = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode())
+    for (const { 0: word, index } of texts.currentNode.nodeValue.matchAll(/(?<!\\S)\\S{1,20}(?!\\S)/g)) {
+      const range = document.createRange();
+      range.setStart(texts.currentNode, index);
+      range.setEnd(texts.currentNode, index + word.length);
+      if (new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1) broken.push(word);
+    }
+  return broken;
+})`;
+
+t.test("an option in the text is not broken at its hyphens, also beside others", async (t) => {
+  const context = await browser.newContext({ viewport: { width: 390, height: 740 } });
+  const page = await context.newPage();
+  for (const path of ["how-to/export-data/", "how-to/import-files/", "how-to/offline-tiles/"]) {
+    await page.goto(`${docs}${path}`);
+    t.same(await page.evaluate(brokenWords), [], path);
+  }
+  await context.close();
+});
+
+t.test("answers below commands are seen without scrolling, on a phone too", async (t) => {
+  const context = await browser.newContext({ viewport: { width: 390, height: 740 } });
+  const page = await context.newPage();
+  await page.goto(`${docs}how-to/restyle/`);
+  const answers = page.locator("pre .hljs-comment", { hasText: "There is no property marker-colour" });
+  const { x, width } = (await answers.boundingBox())!;
+  t.ok(x + width <= 390, `its right end is at ${x + width} px`);
+  await context.close();
+});

@@ -45,6 +45,15 @@ const markdown = new MarkdownIt({
   },
 });
 
+/** A line of the text ends between the words of a code; within a word only where it is long, best at a dot. */
+markdown.renderer.rules.code_inline = (tokens, at) => {
+  const words = tokens[at]!.content.split(" ").map((word) => {
+    const text = markdown.utils.escapeHtml(word);
+    return word.length > 20 ? text.replace(/\.(?=\w)/g, ".<wbr>") : `<span class="word">${text}</span>`;
+  });
+  return `<code>${words.join(" ")}</code>`;
+};
+
 /** As GitHub makes them: `#change-the-colours`. */
 export const slug = (text: string): string =>
   text
@@ -101,8 +110,6 @@ export function renderMarkdown(path: string, text: string, sizes: PictureSizes):
         const file = /\sfile=(\S+)/.exec(token.info)?.[1];
         if (file) token.attrSet("data-file", file);
       }
-      // A word with a hyphen is broken there else; longer ones have to be, on a phone.
-      if (token.type === "code_inline" && /^\S{1,20}$/.test(token.content)) token.attrJoin("class", "word");
       if (token.type === "link_open") {
         const link = String(token.attrGet("href") ?? "");
         token.attrSet("href", addressOf(path, link));
