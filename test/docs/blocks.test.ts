@@ -50,6 +50,17 @@ t.equal(
 );
 complaint("sh", ["-c", `cat ${key} ${certificate} > ${pem}`]);
 
+t.test("commands of lessons and guides are no longer than a page is wide", async (t) => {
+  const isOfReaders = ({ path }: { path: string }) => /^(?:tutorials|how-to)\//.test(path);
+  const lines = of("sh")
+    .filter(isOfReaders)
+    .flatMap(({ path, code }) => code.split("\n").map((line) => `${path}: ${line}`));
+  t.same(
+    lines.filter((line) => !/^\S+ #/.test(line) && line.length - line.indexOf(" ") - 1 > 84),
+    [],
+  );
+});
+
 t.test("all blocks are of languages that something reads", async (t) => {
   const known = "sh json css html csv sql nginx caddy haproxy ini yaml lua xml text".split(" ");
   t.same(
