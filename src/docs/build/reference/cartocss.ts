@@ -6,13 +6,12 @@ import {
   allowedSymbolizers,
   type ValueRule,
 } from "../../../style/allowed.js";
+import { wordsOf } from "./cartocss-words.js";
 
-/** The page of CartoCSS: properties and ranges from the style checker, what they do from Mapnik's reference. */
+/** The page of CartoCSS: properties and ranges from the style checker, defaults from Mapnik's reference. */
 
 interface Described {
   readonly css?: string;
-  readonly doc?: string;
-  readonly "default-meaning"?: string;
   readonly "default-value"?: unknown;
 }
 type Group = Readonly<Record<string, Described>>;
@@ -35,29 +34,6 @@ const titles: Readonly<Record<string, string>> = {
   DotSymbolizer: "Dots",
   DebugSymbolizer: "Finding faults",
 };
-
-/** What some properties do, by their names, where the reference is hard to read. */
-const inPlainWords: readonly (readonly [name: RegExp, text: string])[] = [
-  [/comp-op$/, "How its colours are mixed with those that are drawn below it."],
-  [
-    /-clip$/,
-    "Whether shapes are cut at the edge of the tile first. That is faster for very large ones, and seldom seen.",
-  ],
-  [/-simplify$/, "Leaves out details of shapes that are smaller than so many pixels."],
-  [/-simplify-algorithm$/, "How details are left out."],
-  [/-smooth$/, "Rounds the corners of shapes: 0 not at all, 1 fully."],
-  [/-gamma-method$/, "By which rule the gamma softens the edges."],
-  [/-geometry-transform$/, "Moves, turns or scales the shape before it is drawn."],
-  [/-dasharray$/, "Lengths of dashes and gaps in turn."],
-  [/-miterlimit$/, "How far a pointed corner may reach, in widths of the line; longer ones are cut off."],
-  [/^(?!marker-).*-opacity$/, "0 is not to be seen, 1 covers all below it."],
-  [/^building-fill$/, "The colour of roofs; walls are darker."],
-  [
-    /^text-min-distance$/,
-    "The least distance to the next label with the same text along a line. Better take `text-repeat-distance`.",
-  ],
-  [/^shield-min-distance$/, "The least distance to other things. Better take `shield-margin`."],
-];
 
 const mixing = "[a way of mixing](#ways-of-mixing)";
 
@@ -101,27 +77,22 @@ function valuesOf(rule: ValueRule, mixed: readonly string[]): string {
 export function cartocssPage(): string {
   const reference = createRequire(import.meta.url)("mapnik-reference") as MapnikReference;
   const { style, symbolizers } = reference.load(reference.versions.at(-1) ?? "");
-  const docs = new Map<string, Described>();
+  const presets = new Map<string, Described>();
   for (const group of [style, ...Object.values(symbolizers)])
-    for (const one of Object.values(group)) if (one.css && !docs.has(one.css)) docs.set(one.css, one);
-  // Mapnik would take more kinds of pictures than a project can have.
-  const ours = (text: string) =>
-    text.replace(
-      /Accepted formats: .*?\.$/,
-      "A [picture of the project](api-styles.md#upload-a-picture): PNG, WebP or SVG.",
-    );
+    for (const one of Object.values(group)) if (one.css && !presets.has(one.css)) presets.set(one.css, one);
   const cell = (text: string) => text.replaceAll("|", "\\|").replaceAll("\n", " ").replace(/[<>]/g, "");
   const mixed = allowedStyle["comp-op"]?.value.kind === "keyword" ? allowedStyle["comp-op"].value.values : [];
   const table = (properties: AllowedProperties) => {
     const rows = Object.entries(properties).map(([name, { value }]) => {
-      const known = docs.get(name);
-      const plain = inPlainWords.find(([names]) => names.test(name))?.[1];
-      const preset = known?.["default-value"];
+      const preset = presets.get(name)?.["default-value"];
       const shown =
-        preset === undefined || ["none", ""].includes(String(preset)) || / will be /.test(String(preset))
+        value.kind === "ignored" ||
+        preset === undefined ||
+        ["none", ""].includes(String(preset)) ||
+        / will be /.test(String(preset))
           ? ""
           : ` Default \`${cell(String(preset))}\`.`;
-      return `| \`${name}\` | ${cell(valuesOf(value, mixed))} | ${cell(plain ?? ours(known?.doc ?? ""))}${shown} |`;
+      return `| \`${name}\` | ${cell(valuesOf(value, mixed))} | ${cell(wordsOf(name))}${shown} |`;
     });
     return `| property | values | what it does |\n|---|---|---|\n${rows.join("\n")}`;
   };

@@ -6,21 +6,21 @@ import { importFormats, rasterFormats, sidecarExtensions } from "../../../hosts/
 
 /** What is lost or changed on the way out. */
 const losses: Readonly<Record<string, string>> = {
-  geojson: "Nothing.",
-  csv: "Geometry is a column of well-known text. Types are not written: numbers, dates and texts are texts.",
-  xls: "As xlsx: the name is the contract's, the file is an Excel workbook of today.",
-  xlsx: "Geometry is a column of well-known text. A sheet holds 1,048,575 objects, a cell 32,767 characters.",
-  kml: "Longitude and latitude only. Values are texts in the popup's data.",
-  kmz: "As kml, compressed.",
-  gml: "Names of columns become names of elements.",
-  gpx: "Points become waypoints, lines tracks; polygons cannot be written. Longitude and latitude only.",
-  shp: "Names of columns have 10 characters, texts 254 bytes. One kind of geometry a file, so that a layer may become several. No time of day.",
-  mif: "Names of columns have 31 characters, texts 254 bytes.",
-  tab: "As mif, and coordinates are rounded to small steps. A multipoint or collection becomes several rows, which an import joins again.",
-  gpkg: "Nothing that QGIS would miss: localised values are one column a language.",
-  fgb: "An empty MultiLineString is written as no geometry.",
-  parquet: "Nothing; the geometry is GeoParquet.",
-  geotif: "Raster layers only: the file as it was uploaded, or with `orig=false` the processed image.",
+  geojson: "Nothing is lost.",
+  csv: "Geometry is well-known text (WKT). Nothing says which column has numbers, dates or texts. Letters that `encoding` lacks become `?`.",
+  xls: "The same as `xlsx`: an Excel workbook of today.",
+  xlsx: "Geometry is WKT, dates are texts. A cell holds 32,767 characters: longer texts are cut, longer geometries left out. Beyond 1,048,575 objects there is another sheet.",
+  kml: "Dates and JSON are texts. Degrees only.",
+  kmz: "As `kml`, compressed.",
+  gml: "JSON is text. Characters of column names that XML does not allow are replaced.",
+  gpx: "Points become waypoints, lines tracks. Areas, collections and objects without geometry are left out. Degrees only.",
+  shp: "Names of columns have 10 bytes, texts 254. Times, true, false and JSON are texts, and so are numbers that it would round. One kind of geometry in a file, so that a layer may become several. An empty text becomes no value. Heights are as in `fgb`.",
+  mif: "Letters of Windows-1251 only, others become `?`. Names of columns have 31 characters, texts 254. Times, true, false and JSON are texts. No heights. A missing value becomes an empty text or 0.",
+  tab: "As `mif`, and coordinates are rounded to small steps. An object of several points or kinds of geometry becomes several rows, which an import joins again.",
+  gpkg: "JSON is text, and so are times finer than a millisecond. Heights are as in `fgb`.",
+  fgb: "If some objects have heights, the others get the height 0. An empty MultiLineString is written as no geometry.",
+  parquet: "Times before the year 0 are left out.",
+  geotif: "For raster layers only: the file as it was uploaded, or with `orig=false` the processed image.",
 };
 
 const extensionsOf = (extensions: readonly string[]) => extensions.map((one) => `\`.${one}\``).join(", ");
@@ -68,6 +68,9 @@ ${images.join("\n")}
 
 [Export data](../how-to/export-data.md) tells how. What a format could not hold of your data is said by the header
 \`X-Export-Notes\`, by the command, and in a zip archive by README.txt.
+
+No format takes attached files along: a column of files has their ids. A column with translations becomes one column for each
+language.
 
 | format | file | what it cannot hold |
 |---|---|---|
