@@ -94,7 +94,7 @@ export class Metrics {
   });
   private readonly layersLeftOut = new Counter({
     name: "mapwright_tile_layers_left_out",
-    help: "Layers that served tiles lacked, by cause: file, source, style, statistics, plugin, database, overrun, or failure.",
+    help: "Layers that served tiles lacked, by cause: file, source, style, statistics, plugin, database, overrun, size, or failure.",
     labelNames: ["cause"],
     registers: [],
   });

@@ -31,9 +31,9 @@ const geometry = z
       "MultiPolygon",
       "GeometryCollection",
     ]),
-    coordinates: z.array(z.unknown()).optional(),
+    coordinates: z.array(z.unknown()).optional().describe("Its positions, nested as the type has them"),
     get geometries(): z.ZodOptional<z.ZodArray<z.ZodType>> {
-      return z.array(geometry).optional();
+      return z.array(geometry).optional().describe("Of a GeometryCollection: its parts");
     },
   })
   .describe(

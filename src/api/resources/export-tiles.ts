@@ -92,8 +92,8 @@ export const tileExportOperations: readonly Operation[] = [
     summary: "Export the tiles of a map to a file",
     details:
       "PNG tiles of 256 × 256 pixels, drawn for the rights of the caller as tiles are; empty ones are left out. Each tile is " +
-      "as of some moment after the request. The response begins when all tiles are drawn, which others' tiles go before; " +
-      "a user has one such export at a time, and exports for which there is no place wait for their turn. More tiles than " +
+      "as of some moment after the request. The response begins when all tiles are drawn; tiles that somebody looks at are drawn " +
+      "first. A user has one such export at a time, and exports for which there is no place wait for their turn. More tiles than " +
       "the installation allows are refused, with the number of tiles, the limit and a `maxzoom` that is possible in the error's `data`.",
     methods: ["GET"],
     path: `${mapPath}/export/`,

@@ -170,8 +170,8 @@ export const tileOperations: readonly Operation[] = [
     tag: "Tiles",
     summary: "Get a map tile by path (XYZ)",
     details:
-      "The URL scheme of common map libraries: `y` is counted from the north (XYZ). `y.png`, `y.webp` and `y@2x.png` are " +
-      "images. `y.mvt` is a vector tile, for which only `layers` and `lng` count: a layer of the tile for each vector layer " +
+      "The addresses of common map libraries: `y` is counted from the north (XYZ). `tile` is `y` with an ending: `12.png`, " +
+      "`12.webp` and, for dense screens, `12@2x.png` are images. `12.mvt` is a vector tile, for which only `layers` and `lng` count: a layer of the tile for each vector layer " +
       "of the map that is drawn at this zoom, named by its code, with svc_id as the id of features and the values of all " +
       "columns as attributes. It is compressed by gzip if Accept-Encoding allows that.",
     takesTileKey: true,

@@ -9,7 +9,9 @@ import { visualizationsPage } from "./visualizations.js";
 
 /** Pages that are made of what the program knows of itself, by their paths. */
 export async function generated(): Promise<ReadonlyMap<string, string>> {
-  const written = loadPages().filter(({ path }) => path.startsWith("reference/api-"));
+  const written = loadPages().filter(
+    ({ path }) => path.startsWith("reference/api-") || path === "operating/health-and-metrics",
+  );
   return new Map([
     ["reference/settings", settingsPage()],
     ["reference/commands", await commandsPage()],

@@ -78,8 +78,13 @@ function typeOf(schema: Schema | undefined): string {
   return `${[schema.type ?? "any"].flat().join(" or ")}${range}`;
 }
 
-const presetOf = ({ default: preset }: Schema): string =>
-  preset === undefined || preset === null || preset === "" || typeof preset === "object"
+/** Where the description does not tell it. */
+const presetOf = ({ default: preset }: Schema, description: string): string =>
+  preset === undefined ||
+  preset === null ||
+  preset === "" ||
+  typeof preset === "object" ||
+  /\bdefault\b/i.test(description)
     ? ""
     : ` Default \`${preset}\`.`;
 
@@ -116,7 +121,7 @@ function parametersText(parameters: readonly Parameter[], shared: ReadonlyMap<st
 function parametersTable(parameters: readonly Parameter[]): string {
   const rows = parameters.map(
     ({ name, in: place, required, description = "", schema }) =>
-      `| \`${name}\` | ${place}${required && place !== "path" ? ", required" : ""} | ${cell(typeOf(schema))} | ${cell(description)}${cell(presetOf(schema))} |`,
+      `| \`${name}\` | ${place}${required && place !== "path" ? ", required" : ""} | ${cell(typeOf(schema))} | ${cell(description)}${cell(presetOf(schema, description))} |`,
   );
   return `| parameter | where | type | meaning |\n|---|---|---|---|\n${rows.join("\n")}`;
 }
@@ -143,7 +148,7 @@ function bodyTable(content: Content, document: Document): string {
   if (!members?.properties) return `Body: ${types}.`;
   const rows = Object.entries(members.properties).map(
     ([name, schema]) =>
-      `| \`${name}\` | ${members.required?.includes(name) ? "yes" : ""} | ${cell(typeOf(schema))} | ${cell(schema.description ?? "")}${cell(presetOf(schema))} |`,
+      `| \`${name}\` | ${members.required?.includes(name) ? "yes" : ""} | ${cell(typeOf(schema))} | ${cell(schema.description ?? "")}${cell(presetOf(schema, schema.description ?? ""))} |`,
   );
   const each = first?.schema?.type === "array" ? ", an array of" : "";
   return `Body (${types})${each}:\n\n| member | required | type | meaning |\n|---|---|---|---|\n${rows.join("\n")}`;
@@ -171,9 +176,15 @@ const inUnits = (text: string): string =>
     return unit ? `${Number(digits) / { GiB: 1024 ** 3, MiB: 1024 ** 2, KiB: 1024 }[unit]} ${unit}` : whole;
   });
 
+interface Use {
+  example: Example;
+  /** Those that show the operation. */
+  readonly pages: Set<Page>;
+}
+
 /** Examples by operation, from the pages that show the API. */
-function examplesBy(pages: readonly Page[], shown: readonly Shown[]): Map<Shown, Example> {
-  const found = new Map<Shown, Example>();
+function usesOf(pages: readonly Page[], shown: readonly Shown[]): Map<Shown, Use> {
+  const found = new Map<Shown, Use>();
   const patterns = shown.map((one) => ({
     one,
     // Fixed segments before those that stand for something.
@@ -193,8 +204,11 @@ function examplesBy(pages: readonly Page[], shown: readonly Shown[]): Map<Shown,
         noteVariables(example.command, variables);
         for (const { method, path } of requestsOf(example.command, variables)) {
           const match = patterns.find(({ one, pattern }) => one.method === method && pattern.test(path))?.one;
-          const known = match && found.get(match);
-          if (match && (!known || (known.answer === "" && example.answer !== ""))) found.set(match, example);
+          if (!match) continue;
+          const known = found.get(match);
+          known?.pages.add(page);
+          if (!known) found.set(match, { example, pages: new Set([page]) });
+          else if (known.example.answer === "" && example.answer !== "") known.example = example;
         }
       }
   return found;
@@ -228,6 +242,10 @@ function jsonExample(content: Content | undefined, title: string): string {
   return shown ? `${title}:\n\n\`\`\`json\n${jsonText(shown[1].example)}\n\`\`\`` : "";
 }
 
+/** From the pages of operations. */
+const linkTo = ({ title, path }: Page): string =>
+  `[${title}](${path.replace(/^reference\//, "")}.md)`.replace(/\((?=[^)]*\/)/, "(../");
+
 /** What an operation is called on its page: with the method, where another one does the same. */
 const titleOf = ({ method, operation: { summary } }: Shown, shown: readonly Shown[]): string =>
   shown.some((other) => other.method !== method && other.operation.summary === summary)
@@ -237,7 +255,7 @@ const titleOf = ({ method, operation: { summary } }: Shown, shown: readonly Show
 function operationText(
   one: Shown,
   title: string,
-  example: Example | undefined,
+  use: Use | undefined,
   shared: ReadonlyMap<string, Parameter>,
   document: Document,
 ): string {
@@ -252,13 +270,14 @@ function operationText(
     operation.security === undefined || operation.security.some((way) => Object.keys(way).length === 0)
       ? ""
       : "Needs a session.",
+    use ? `More: ${[...use.pages].map(linkTo).join(", ")}.` : "",
     parametersText(parameters, shared),
     operation.requestBody ? bodyTable(operation.requestBody.content, document) : "",
     inUnits(operation.requestBody?.description ?? ""),
     jsonExample(operation.requestBody?.content, "A body"),
     `Answer: ${answer?.description ?? ""}${types.length > 0 ? ` (${types.join(", ")})` : ""}`,
     jsonExample(answer?.content, "An answer"),
-    example ? exampleText(example) : "",
+    use ? exampleText(use.example) : "",
     errorsOf(operation.responses),
   ]
     .filter((part) => part !== "")
@@ -279,7 +298,7 @@ export function operationPages(pages: readonly Page[]): OperationPages {
   const shown = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
   );
-  const examples = examplesBy(pages, shown);
+  const uses = usesOf(pages, shown);
   const shared = sharedParameters(shown);
   const made = new Map<string, string>();
   const lists: string[] = [];
@@ -291,9 +310,7 @@ export function operationPages(pages: readonly Page[]): OperationPages {
       return `| ${one.method} | \`${one.path}\` | [${title}](${name}.md#${slug(title)}) |`;
     });
     lists.push(`## ${tag}\n\n| method | path | what it does |\n|---|---|---|\n${rows.join("\n")}`);
-    const texts = own.map((one) =>
-      operationText(one, titleOf(one, own), examples.get(one), shared, document),
-    );
+    const texts = own.map((one) => operationText(one, titleOf(one, own), uses.get(one), shared, document));
     made.set(
       `reference/${name}`,
       `# Operations: ${tag}\n\nThe operations of the group *${tag}*, each with its parameters, body, answer, errors and an example.\n\nThe examples are those of the [API pages](api-basics.md#prepare-the-examples), where the names in them are set: \`$API\` is the address of a project, \`$MAP\` of a map, \`$T\` of a layer with trees, and \`$AUTH\` the header with the token. Every answer may also be [431, 500 or 503](errors.md#statuses).\n\n${texts.join("\n\n")}\n`,
@@ -317,6 +334,6 @@ ${parametersTable([...shared.values()])}
   );
   return {
     pages: made,
-    without: shown.filter((one) => !examples.has(one)).map(({ method, path }) => `${method} ${path}`),
+    without: shown.filter((one) => !uses.has(one)).map(({ method, path }) => `${method} ${path}`),
   };
 }
