@@ -38,8 +38,27 @@ t.test("a page without its slash leads to the page, others are not found", async
   const answer = await get("operating/backup", { redirect: "manual" });
   t.equal(answer.status, 308);
   t.equal((await get("operating/backup")).url, `${docs}operating/backup/`);
-  t.equal((await get("operating/nothing/")).status, 404);
+  t.equal((await get("operating/nothing")).status, 404);
   t.equal((await get("files/x/../../../package.json")).status, 404);
+});
+
+t.test("whoever comes to a page that there is not finds the search and the contents", async (t) => {
+  const address = "operating/nothing/";
+  const answer = await get(address);
+  t.equal(answer.status, 404);
+  t.equal(answer.headers.get("cache-control"), "no-store");
+  const html = await answer.text();
+  t.match(html, '<input type="search"');
+  t.notMatch(html, "%build%");
+  for (const [, link = ""] of html.matchAll(/(?:href|src)="([^"#]+)/g)) {
+    if (/^https?:/.test(link)) continue;
+    const followed = await fetch(new URL(link, answer.url));
+    await followed.arrayBuffer();
+    t.equal(followed.status, 200, link);
+  }
+  const program = await get(address, { headers: { accept: "application/json" } });
+  t.equal(program.status, 404);
+  t.match(await program.json(), { title: "Not Found", detail: /"operating\/nothing"/ });
 });
 
 t.test("pages are compressed, and asked for again they are not sent again", async (t) => {

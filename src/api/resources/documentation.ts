@@ -1,8 +1,9 @@
 import type { Documentation } from "../../docs/documentation.js";
 import { notFound } from "../../errors.js";
+import { prefersJson } from "../../http/accept.js";
 import type { Reply, Request, Route } from "../../http/types.js";
 import type { Services } from "../services.js";
-import { immutable, ownContent, pageReply, revalidate } from "./pages.js";
+import { immutable, missingReply, ownContent, pageReply, revalidate } from "./pages.js";
 
 /** The documentation at `/docs/`. */
 
@@ -10,9 +11,15 @@ const contentSecurityPolicy = ownContent();
 
 /** Routes of the pages that `loadDocumentation()` has read, and of their files. */
 export function documentationRoutesOf(documentation: Documentation): Route<Services>[] {
+  /** Its links are right below an address with a slash at its end only. */
+  const missing = (request: Request, path: string): Reply => {
+    if (!request.path.endsWith("/") || prefersJson(request.header("accept")))
+      throw notFound(`page "${path}" of the documentation; /docs/ lists them`);
+    return missingReply(documentation.missing, contentSecurityPolicy);
+  };
   const page = (request: Request, path: string): Reply => {
     const found = documentation.pages.get(path);
-    if (!found) throw notFound(`page "${path}" of the documentation; /docs/ lists them`);
+    if (!found) return missing(request, path);
     // Its files and other pages are named relative to it.
     if (!request.path.endsWith("/")) {
       const location = `${request.path.slice(request.path.lastIndexOf("/") + 1)}/`;

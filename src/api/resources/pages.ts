@@ -32,16 +32,25 @@ export interface PageRules {
   readonly contentSecurityPolicy: string;
 }
 
+const headersOf = (file: PageFile, rules: PageRules): Headers => ({
+  "content-type": file.type,
+  "cache-control": rules.cacheControl,
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "content-security-policy": rules.contentSecurityPolicy,
+});
+
+/** A page in place of one that there is not. */
+export const missingReply = (file: PageFile, contentSecurityPolicy: string): Reply => ({
+  kind: "bytes",
+  status: 404,
+  body: file.body,
+  headers: headersOf(file, { cacheControl: "no-store", contentSecurityPolicy }),
+});
+
 /** The file, or 304 if the client has the current one. */
 export function pageReply(request: Request, file: PageFile, rules: PageRules): Reply {
-  const headers: Headers = {
-    "content-type": file.type,
-    etag: file.etag,
-    "cache-control": rules.cacheControl,
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "content-security-policy": rules.contentSecurityPolicy,
-  };
+  const headers: Headers = { ...headersOf(file, rules), etag: file.etag };
   if (matchesEtag(request.header("if-none-match") ?? "", file.etag)) {
     return { kind: "bytes", status: 304, body: "", headers };
   }

@@ -5,6 +5,7 @@ import MiniSearch from "minisearch";
 import sharp from "sharp";
 import { programVersion } from "../../version.js";
 import { sections } from "../contents.js";
+import { missingPageFile } from "../documentation.js";
 import { loadPages, type Page, pageFilePath } from "../pages.js";
 import { type Part, searchOptions } from "../search.js";
 import { pageHtml } from "./layout.js";
@@ -66,6 +67,15 @@ function contentsPage(pages: readonly Page[]): string {
   return `# Documentation\n\nMapwright publishes maps and geodata: import layers, style them, share them. New here? Begin with [your first map](tutorials/first-map.md).\n\n${lists.join("\n\n")}\n`;
 }
 
+/** Shown in place of any page that there is not, two folders deep as these are. */
+const missingPage = {
+  path: "missing/page",
+  title: "There is no such page",
+  about: "The address names no page of the documentation.",
+  markdown:
+    "# There is no such page\n\nThe address is misspelt, or the page has another name in this version. Search for it above, or choose one from the contents.\n",
+};
+
 async function pictureSizes(): Promise<PictureSizes> {
   const folder = join(docs, "pictures");
   const entries = readdirSync(folder).map(async (name) => {
@@ -93,6 +103,7 @@ export async function buildSite(): Promise<void> {
   const markdown = contentsPage(pages);
   const first = { path: "", title: "Documentation", about: "Everything about Mapwright.", markdown };
   writeFileSync(join(siteFolder, "index.html"), pageHtml(first, pages, version, sizes));
+  writeFileSync(join(siteFolder, missingPageFile), pageHtml(missingPage, pages, version, sizes));
   const index = new MiniSearch<Part>(searchOptions);
   index.addAll(partsOf(pages));
   writeFileSync(join(siteFolder, "files", "search.json"), JSON.stringify(index));
