@@ -42,7 +42,7 @@ export function formatsPage(): string {
   });
   return `# Formats
 
-<!-- words: file types, shapefile, geojson, csv, excel, xlsx, kml, geopackage, mbtiles, pmtiles, dxf, tab, geotiff, parquet -->
+<!-- words: file types, shapefile, geojson, csv, excel, xlsx, kml, geopackage, mbtiles, pmtiles, dxf, tab, geotiff, parquet, what is lost in an export, shapefile field names cut -->
 
 Which files can be imported and exported, and what a format cannot hold.
 
