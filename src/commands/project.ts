@@ -66,7 +66,7 @@ export function register(program: Command, env: CommandEnvironment): void {
   project
     .command("base-map")
     .description("set what is drawn below the maps of a project")
-    .argument("<code>")
+    .argument("<code>", "code of the project")
     .argument(
       "<base>",
       "builtin, builtin-muted, builtin-dark, none, or the address of a raster service: with {z}, {x}, {y} or {-y}, or of a WMS",
@@ -91,7 +91,7 @@ export function register(program: Command, env: CommandEnvironment): void {
   project
     .command("delete")
     .description("delete a project with its maps, layers and objects")
-    .argument("<code>")
+    .argument("<code>", "code of the project")
     .option(...yesOption)
     .addHelpText(
       "after",

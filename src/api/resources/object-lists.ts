@@ -263,6 +263,7 @@ export const objectListOperations: readonly Operation[] = [
     counts: "lists",
     tag: "Objects",
     summary: "List the objects of a layer, with the parameters in the body",
+    details: "As GET `objects/`, for conditions that are too long for an address.",
     methods: ["POST"],
     path: `${layerPath}/filter/`,
     body: form(listParameters, sizes.selection),

@@ -12,7 +12,7 @@ const nowhere = {
   yieldToOthers: () => undefined,
 } satisfies CommandEnvironment;
 
-/** What `--help` prints, with its examples. */
+/** What `--help` prints, with its examples, but for the description, which stands above it. */
 function helpOf(command: Command): string {
   let text = "";
   const write = (part: string) => {
@@ -20,7 +20,10 @@ function helpOf(command: Command): string {
   };
   command.configureOutput({ writeOut: write, getOutHelpWidth: () => 100, getOutHasColors: () => false });
   command.outputHelp();
-  return text.trim().replaceAll(programName(), "mapwright");
+  return text
+    .trim()
+    .replaceAll(programName(), "mapwright")
+    .replace(/^(Usage: .*\n\n)[\s\S]*?\n\n/, "$1");
 }
 
 function* leavesOf(command: Command, path: string): Generator<[path: string, command: Command]> {
@@ -48,6 +51,9 @@ Everything that \`mapwright\` can do from a terminal. In a checkout it is \`npx 
 Data go to standard output, messages to standard error. Every command takes \`--json\`: its result is JSON then, and an error is
 \`{"error": {"code": …, "message": …, "data": …}}\` on standard error. The exit status is 0 (done), 1 (failed) or 2 (wrong usage); 141
 when nobody reads the output any more, as in \`… | head\`.
+
+Every command also takes \`--config\` with a [file of settings](../operating/first-settings.md), and \`--database-url\`, \`--redis-url\`,
+\`--data-dir\` and \`--log-level\`, which override what is in it.
 
 | command | what it does |
 |---|---|
