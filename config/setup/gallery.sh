@@ -1,5 +1,6 @@
 #!/bin/sh
-# `npm run gallery [-- FOLDER]`: draws all pictures that have references and writes one page of them; default data/gallery.
+# `npm run gallery [-- FOLDER]`: draws all pictures that have references, makes twelve maps of real data, and writes a page of
+# each: gallery.html and maps.html; default data/gallery.
 set -eu
 cd "$(dirname "$0")/../.."
 . config/setup/prepare.sh
@@ -10,4 +11,5 @@ GALLERY="$(cd "$GALLERY" && pwd)"
 export GALLERY
 # Pictures that differ from their references are told, and shown all the same.
 node dist/test/run.js reference || true
-exec node dist/test/gallery.js "$GALLERY"
+node dist/test/gallery.js "$GALLERY"
+exec node dist/test/gallery/take.js "$GALLERY"
