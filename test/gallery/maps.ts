@@ -32,6 +32,12 @@ export interface GalleryMap {
 const visual = (type: number, rest: object) => ({ visualSettings: { type, ...rest } });
 const density = visual(1, { columnCode: "density", legendName: "People per km²" });
 
+const quietAreas = `#areas {
+  polygon-fill: #ecebe6;
+  line-color: #ffffff;
+  line-width: 1;
+}`;
+
 export const maps: readonly GalleryMap[] = [
   {
     ...{ code: "population", title: "Population", base: "builtin-muted" },
@@ -61,15 +67,14 @@ export const maps: readonly GalleryMap[] = [
     layers: [
       {
         ...{ code: "rivers", name: "Rivers", source: sources.waterways },
-        style: `#rivers {
+        style: `#rivers[rank=1], #rivers[rank=2][zoom>=5], #rivers[rank=3][zoom>=6], #rivers[rank=4][zoom>=7] {
   line-color: #2b6ca3;
   line-width: 0.5;
   line-join: round;
   line-cap: round;
-  [rank=4] { [zoom<7] { line-opacity: 0; } }
-  [rank=3] { line-width: 0.8; [zoom<6] { line-opacity: 0; } }
-  [rank=2] { line-width: 1.2; [zoom<5] { line-width: 0.5; } }
-  [rank=1] { line-width: 1.8; [zoom<5] { line-width: 1; } }
+  [rank=3] { line-width: 0.8; }
+  [rank=2] { line-width: 1.2; }
+  [rank=1] { line-width: 1.8; }
 }`,
       },
     ],
@@ -82,7 +87,10 @@ export const maps: readonly GalleryMap[] = [
     layers: [
       {
         ...{ code: "flights", name: "Flights", source: sources.flights },
-        visualization: visual(1, { columnCode: "flights", legendName: "Flights in 2008" }),
+        visualization: visual(1, {
+          ...{ columnCode: "flights", legendName: "Flights in 2008" },
+          classesSettings: { lineWidth: 0.8, opacity: 0.7 },
+        }),
       },
     ],
     ...{ lat: 38.5, lon: -96, zooms: [3, 4, 5, 7] },
@@ -143,9 +151,9 @@ export const maps: readonly GalleryMap[] = [
           },
         }),
       },
-      { code: "boroughs", name: "Boroughs", source: sources.boroughs },
+      { code: "boroughs", name: "Boroughs", source: sources.boroughs, style: quietAreas },
     ],
-    ...{ lat: 51.515, lon: -0.13, zooms: [9, 10, 11, 13] },
+    ...{ lat: 51.515, lon: -0.13, zooms: [9, 11, 12, 13] },
   },
   {
     ...{ code: "parcels", title: "Parcels", base: "builtin-muted" },
@@ -170,7 +178,7 @@ export const maps: readonly GalleryMap[] = [
 }`,
       },
     ],
-    ...{ lat: 36.59, lon: -84.245, zooms: [10, 11, 12, 14] },
+    ...{ lat: 36.59, lon: -84.245, zooms: [10, 12, 13, 15] },
   },
   {
     ...{ code: "dark", title: "Dark", base: "builtin-dark" },

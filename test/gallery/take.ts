@@ -84,8 +84,18 @@ const shotsOf = ({ zooms }: GalleryMap): Shot[] => [
 const addressOf = ({ code, lat, lon }: GalleryMap, zoom: number, at = "") =>
   `${server.url}/${at}#project=${code}&map=map&z=${zoom}&lat=${lat}&lon=${lon}`;
 
-async function open(browser: Browser, address: string, viewport: typeof size, scale: number): Promise<Page> {
-  const options = { viewport, deviceScaleFactor: scale, waitForMap: false };
+interface Screen {
+  readonly viewport: typeof size;
+  readonly scale: number;
+  readonly colorScheme: "light" | "dark";
+}
+
+async function open(
+  browser: Browser,
+  address: string,
+  { viewport, scale, colorScheme }: Screen,
+): Promise<Page> {
+  const options = { viewport, deviceScaleFactor: scale, colorScheme, waitForMap: false };
   const { page } = await openPage(browser, address, options);
   page.setDefaultTimeout(withinMs);
   await settled(page);
@@ -95,6 +105,7 @@ async function open(browser: Browser, address: string, viewport: typeof size, sc
 async function settled(page: Page): Promise<void> {
   await pictureComplete(page, withinMs);
   await until(page, "document.querySelector('.toast') === null", withinMs);
+  await until(page, "[...document.images].every(({ complete }) => complete)", withinMs);
   await page.waitForTimeout(500);
 }
 
@@ -111,9 +122,10 @@ async function toPaper(page: Page, file: string): Promise<void> {
 }
 
 async function take(browser: Browser, map: GalleryMap): Promise<Picture[]> {
+  const colorScheme = map.base === "builtin-dark" ? "dark" : "light";
   const taken: Picture[] = [];
   for (const { name, caption, zoom, scale, deficiency } of shotsOf(map)) {
-    const page = await open(browser, addressOf(map, zoom), size, scale);
+    const page = await open(browser, addressOf(map, zoom), { viewport: size, scale, colorScheme });
     const file = join(gallery, `map-${map.code}-${name}`);
     if (map.onPaper) await toPaper(page, file);
     if (deficiency) {
@@ -124,7 +136,9 @@ async function take(browser: Browser, map: GalleryMap): Promise<Picture[]> {
     await page.context().close();
     taken.push({ file: `map-${map.code}-${name}.png`, caption });
   }
-  const page = await open(browser, addressOf(map, map.zooms[1], "embed/"), { width: 600, height: 400 }, 2);
+  const page = await open(browser, addressOf(map, map.zooms[1], "embed/"), {
+    ...{ viewport: { width: 600, height: 400 }, scale: 2, colorScheme },
+  });
   await page.screenshot({ path: join(gallery, `map-${map.code}-embed.png`) });
   await page.context().close();
   return [...taken, { file: `map-${map.code}-embed.png`, caption: "in another page, 2×" }];
