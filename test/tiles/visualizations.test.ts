@@ -261,6 +261,26 @@ t.test("patterns of lines show their gaps at any width", async (t) => {
     }
 });
 
+t.test("lines and points of greater values lie over those of lesser ones", async (t) => {
+  const line = (...coordinates: unknown[]) => ({ type: "LineString", coordinates });
+  await layerOf("crossing", [
+    { n: 40, geom: line([1, 5], [10, 5]) },
+    { n: 10, geom: line([5, 1], [5, 10]) },
+    { n: 20, geom: line([5, 1], [5, 10]) },
+  ]);
+  await layerOf("stacked", [
+    { n: 40, geom: point(5, 5) },
+    { n: 10, geom: point(5, 5) },
+    { n: 20, geom: point(5, 5) },
+  ]);
+  for (const code of ["crossing", "stacked"]) {
+    const look = { type: 1, columnCode: "n", classesCount: 3, algorithm: 1 };
+    await show(code, { ...look, classesSettings: { lineWidth: 8 } });
+    const legend = (await api("GET", `m/layers/${code}/legend/`)).json.classificators;
+    t.ok(near((await draw(code, place)).at(5, 5), legend.at(-1).fill), code);
+  }
+});
+
 t.test("bubbles of the classes' sizes, small over large, over a seam", async (t) => {
   await layerOf("towns", [
     { n: 0, geom: point(3, 5) },

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { LayerNode } from "../../catalog/state.js";
 import { columnOf, isMeasured, type Settings } from "../columns.js";
 import { classReach, classRules, classSql, classSymbol, styleOf } from "../drawing.js";
 import { classificator, type VisualKind } from "../kind.js";
@@ -79,6 +80,7 @@ export const gradient: VisualKind = {
         return { class$: noData.checked ? `coalesce(${known},${noDataClass})` : known };
       },
       needed: ["class$"],
+      ...(isStacked(layer, settings, classes) && { order: "class$, svc_id" }),
       ...(classes.opacity === 1 && { thinnedBy: "class$" }),
       reach: classReach(settings, classes),
     };
@@ -98,6 +100,13 @@ export const gradient: VisualKind = {
   lastSymbol: ({ layer, settings, classes }) =>
     classSymbol(layer, settings, { color: noDataOf(classes).color, classes }),
 };
+
+/**
+ * Whether greater values are drawn over lesser ones. Not those on both sides of 0, of which neither is more. What is drawn first
+ * has the room for its label: with labels all stay in the order of their ids.
+ */
+const isStacked = (layer: LayerNode, { showText }: Settings, { diverging }: Settings): boolean =>
+  layer.geometryKind !== "Polygon" && diverging !== true && showText !== true;
 
 const isGiven = (given: Settings, field: string): boolean => (given[field] ?? undefined) !== undefined;
 
