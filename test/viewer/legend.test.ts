@@ -136,6 +136,28 @@ t.test(
   },
 );
 
+t.test("colours that stand for no values are one bar", async (t) => {
+  await makeMap(server, "hot");
+  const css = "#a { marker-width: 5; }";
+  const { id } = await makeStyledLayer(server, "hot", "finds", css);
+  const geom = { type: "Point", coordinates: [2, 0.5] };
+  await server.api("POST", "hot/layers/finds/objects/", { token, body: { geom } });
+  const visualSettings = { type: 7, classesSettings: { colors: ["#0000ff", "#ff0000"] } };
+  const body = { visualSettings };
+  t.equal((await server.api("PUT", "hot/layers/finds/visualization/", { token, body })).status, 200);
+  const { page, problems } = await openPage(browser, address("hot"));
+  await page.waitForSelector(shown);
+  await soon(t).same(() => page.locator(`#legend-${id} ${shown}`).allInnerTexts(), ["least\nmost"]);
+  const bar = page.locator(".legend-ramp");
+  t.ok((await bar.boundingBox())!.width > 40);
+  const image = await page.evaluate<string>(
+    "getComputedStyle(document.querySelector('.legend-ramp')).backgroundImage",
+  );
+  t.match(image, /0, 0, 255.*255, 0, 0/);
+  t.same(problems, []);
+  await page.context().close();
+});
+
 t.test("a layer whose classes mean nothing to readers has none", async (t) => {
   await makeLand("tints");
   const json = { viewer: { legend: false } };

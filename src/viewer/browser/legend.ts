@@ -1,4 +1,5 @@
 import type { Locale } from "./attributes.js";
+import { colourRamp } from "./colour-ramp.js";
 import { button, h, icon } from "./dom.js";
 import type { TreeItem } from "./layer-tree.js";
 import type { Legend, LegendClass, LegendSource } from "./map-server.js";
@@ -71,6 +72,7 @@ export class LayerLegend {
     const { source, locale } = this.parts;
     const { code } = this.item.element;
     const texts = classTexts(legend, locale);
+    const ramp = colourRamp(legend, texts);
     const bubbles = nestedBubbles(legend, texts);
     const symbols = await Promise.all(
       legend.classificators.map((_, at) => source.symbol(code, symbolPixels, at)),
@@ -84,10 +86,10 @@ export class LayerLegend {
         h("span", { class: "legend-text" }, texts[at] ?? ""),
       ),
     }));
-    this.entries = entries.filter(({ shown }) => !bubbles || shown.size === undefined);
+    this.entries = ramp ? [] : entries.filter(({ shown }) => !bubbles || shown.size === undefined);
     this.element.replaceChildren(
       ...(legend.title ? [h("li", { class: "legend-title" }, legend.title)] : []),
-      ...(bubbles ? [bubbles] : []),
+      ...[ramp, bubbles].filter((drawn) => drawn !== undefined),
       ...this.entries.map(({ element }) => element),
     );
     const more = legend.more ?? 0;
