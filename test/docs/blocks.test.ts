@@ -10,7 +10,7 @@ import { startServer } from "../support/server.js";
 
 /**
  * Blocks of the documentation that are no commands: each is read by the program that it is for. Of commands that would
- * change the machine it is the syntax; `machine.test.ts` runs those that it can.
+ * change the machine it is the syntax, where no machine can be made; `machine.test.ts` runs them.
  */
 
 const blocks = loadPages().flatMap(({ path, markdown }) =>

@@ -6,28 +6,32 @@ import { examplesOf } from "../../src/docs/build/reference/examples.js";
 import type { Page } from "../../src/docs/pages.js";
 
 /**
- * Commands that change the machine, run on one that is thrown away: in a namespace of their own, where whatever is written to
+ * Commands that change the machine, run on one that is thrown away: in namespaces of their own, where whatever is written to
  * `/etc`, `/usr/local`, `/var` and `/opt` goes to memory. The checkout is in `/opt/mapwright`, as the pages have it.
  */
 
 const checkout = join(dirname(fileURLToPath(import.meta.url)), "../../..");
 
-/** Programs of the pages that need what such a machine has not: the network, people, systemd itself, or minutes. */
-const leftOut: ReadonlySet<string> = new Set([
-  ...["apt-get", "certbot", "curl", "rsync", "mount", "journalctl", "wrk", "npm", "npx"],
-  // By `sudo`, as a user of systemd's service.
-  "mapwright",
-  // Installs packages, and builds.
-  "node",
-]);
+/** Commands that do not run, and why. */
+export const leftOut: readonly (readonly [RegExp, string])[] = [
+  [/^apt-get install /, "needs the network"],
+  [/^certbot /, "needs a name that the internet knows"],
+  [
+    /^(?:curl\b.*https:\/\/maps\.example\.org|rsync -a old\.example\.org|mount -t nfs )/,
+    "needs another machine",
+  ],
+  [/^journalctl /, "needs systemd itself"],
+  [/^systemctl edit /, "opens an editor"],
+  [/^curl\b.*:6081\//, "needs Varnish as a service, which test/edge has"],
+  [/^node config\/setup\/prepare\.js /, "installs packages, and builds"],
+  [/^npm run (?:bench|soak)\b/, "takes minutes; test/bench has shorter ones"],
+];
 
-/** What to run of a command; "" = nothing. Of a unit of systemd it is looked at whether it is there and right. */
-function runOf(command: string): string {
-  const [, program = ""] = /^(?:\w+=\S* )*(\S+)/.exec(command) ?? [];
-  const [, unit] = /^systemctl (?:start|stop|restart|reload|status|enable --now) (\S+)$/.exec(command) ?? [];
-  if (unit !== undefined) return `systemd-analyze verify ${unit}.service`;
-  return program === "systemctl" || leftOut.has(program) ? "" : command;
-}
+/** What to run of a page's `sh machine` block. */
+const commandsOf = (code: string): string[] =>
+  examplesOf(code)
+    .map(({ command }) => command)
+    .filter((command) => !leftOut.some(([pattern]) => pattern.test(command)));
 
 /** Text and blocks of a page in their order. The text is that between the block and the last one. */
 function* partsOf(markdown: string): Generator<{ text: string; info: string; code: string }> {
@@ -48,7 +52,7 @@ function scriptOf({ markdown }: Page, folder: string): string[] {
   return [...partsOf(markdown)].flatMap(({ text, info, code }) => {
     const [language, ...words] = info.split(" ");
     if (language === "sh" && words.includes("machine"))
-      return examplesOf(code).map(({ command }) => runOf(command));
+      return commandsOf(code).map((command) => `{ ${command}\n} <'${join(folder, "typed")}'`);
     const name = words.find((word) => word.startsWith("file="))?.slice("file=".length);
     if (language === "sh" && name === undefined) return [];
     const isMore = /in the same file/.test(text);
@@ -62,22 +66,65 @@ function scriptOf({ markdown }: Page, folder: string): string[] {
 }
 let written = 0;
 
-export interface MachineOptions {
-  /** What the machine has before, as commands. */
-  readonly before: string;
-  readonly environment: NodeJS.ProcessEnv;
-  /** Without a network of its own it has that of the tests. */
-  readonly ownNetwork?: boolean;
+/**
+ * One server at a time, as it runs in another terminal or as systemd's service: `npm start` is what it comes to when nothing is left
+ * to prepare, and of systemd there is what the unit of Mapwright asks for. Other units are checked.
+ */
+const serverOf = (folder: string): string => `
+server=''
+end() {
+  [ -z "$server" ] || { kill "$server"; wait "$server" || :; }
+  server=''
 }
+serve() {
+  end
+  kind=$1
+  shift
+  "$@" >'${folder}/said' 2>&1 &
+  server=$!
+  until grep -q 'Mapwright is ready' '${folder}/said'; do
+    kill -0 "$server" || { cat '${folder}/said' >&2; return 1; }
+    sleep 0.1
+  done
+}
+npm() {
+  [ "$1" = start ]
+  shift
+  [ "\${1-}" != -- ] || shift
+  serve terminal node dist/src/main.js serve --local "$@"
+}
+unit() { sed -n "s/^$1=//p" /etc/systemd/system/mapwright.service; }
+service() {
+  local state=/var/lib/$(unit StateDirectory)
+  mkdir -p "$state"
+  chown -R "$(unit User):$(unit Group)" "$state"
+  chmod "$(unit StateDirectoryMode)" "$state"
+  serve unit env -i -C "$(unit WorkingDirectory)" PATH="$PATH" $(unit Environment) \
+    setpriv --reuid "$(unit User)" --regid "$(unit Group)" --clear-groups $(unit ExecStart)
+}
+systemctl() {
+  [ "$1" != daemon-reload ] || return 0
+  local name=\${*: -1}
+  systemd-analyze verify "$name.service"
+  [ "$name" = mapwright ] || return 0
+  case $1 in
+  start | restart | enable) service ;;
+  stop) [ "$kind" != unit ] || end ;;
+  status) kill -0 "$server" ;;
+  esac
+}
+`;
 
-/** Runs the commands of some pages. @param folder for files of the run @returns what a command that failed has said; "" = none did */
+/** Runs some pages, and commands between them, one after another. @param folder for files of the run @returns what a command that failed has said; "" = none did */
 export function complaintOf(
-  pages: readonly Page[],
+  story: readonly (Page | string)[],
   folder: string,
-  { before, environment, ownNetwork = false }: MachineOptions,
+  environment: NodeJS.ProcessEnv,
 ): string {
   const memory = join(folder, "memory");
   mkdirSync(memory, { recursive: true });
+  // For commands that ask for a password.
+  writeFileSync(join(folder, "typed"), "correct-horse\n");
   const script = `set -eE
 trap 'echo "$BASH_COMMAND failed" >&2' ERR
 mount -t tmpfs memory '${memory}'
@@ -91,14 +138,22 @@ over /var /var var
 over /opt /opt opt
 mkdir /opt/mapwright
 over '${checkout}' /opt/mapwright checkout
+ip link set lo up
 cd /opt/mapwright
-${before}
-${pages.flatMap((page) => scriptOf(page, folder)).join("\n")}
+rm -rf data backup .git
+# Links that the preparation makes for the place of a checkout.
+ln -sf ../../dist/src/main.js node_modules/.bin/mapwright
+find node_modules/mapnik/prebuilds -type l | while read -r link; do
+  ln -sfn "$(readlink "$link" | sed 's,^${checkout}/,/opt/mapwright/,')" "$link"
+done
+${serverOf(folder)}
+${story.flatMap((part) => (typeof part === "string" ? part : scriptOf(part, folder))).join("\n")}
+end
 `;
-  const namespaces = ["--mount", ...(ownNetwork ? ["--net"] : [])];
+  const namespaces = ["--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"];
   const { status, stdout, stderr, error } = spawnSync("unshare", [...namespaces, "bash", "-c", script], {
     encoding: "utf8",
-    timeout: 120_000,
+    timeout: 850_000,
     env: environment,
   });
   return status === 0 ? "" : `${error ?? ""}${stdout}${stderr}`;
