@@ -151,14 +151,14 @@ const server = await start([process.execPath, program, "serve", "--local", "--po
 const browser = await launchBrowser();
 try {
   const chosen = maps.filter(({ code }) => wanted.length === 0 || wanted.some((part) => code.includes(part)));
+  const target = join(gallery, "maps.html");
   const parts: { map: GalleryMap; pictures: Picture[] }[] = [];
   for (const map of chosen) {
     await make(map);
     console.log(`${map.title}: ${map.about}`);
     parts.push({ map, pictures: await take(browser, map) });
+    await writeFile(target, pageOf(parts));
   }
-  const target = join(gallery, "maps.html");
-  await writeFile(target, pageOf(parts));
   console.log(`${parts.length} maps: ${target}`);
 } finally {
   await browser.close();
