@@ -102,10 +102,16 @@ async function open(
   return page;
 }
 
+/** Of legends: those that are hidden or out of sight are not loaded. */
+const symbolsShown = `[...document.images].every((image) => {
+  const { top, height } = image.getBoundingClientRect();
+  return image.complete || height === 0 || top > innerHeight;
+})`;
+
 async function settled(page: Page): Promise<void> {
   await pictureComplete(page, withinMs);
   await until(page, "document.querySelector('.toast') === null", withinMs);
-  await until(page, "[...document.images].every(({ complete }) => complete)", withinMs);
+  await until(page, symbolsShown, withinMs);
   await page.waitForTimeout(500);
 }
 
