@@ -96,7 +96,10 @@ async function importanceOf(
     [shares],
   );
   const least = [...new Set((found?.least ?? []).map((value) => Number(value?.toPrecision(2))))];
-  return least.length > 0 && least.every((value) => value > 0) ? { column: column.code, least } : undefined;
+  // CartoCSS has no exponents, with which other numbers are written.
+  return least.length > 0 && least.every((value) => value >= 1 && value < 1e15)
+    ? { column: column.code, least }
+    : undefined;
 }
 
 /** The column that evidently names the objects: its code says so, or its values look like names. */

@@ -24,7 +24,6 @@ export const readmeLook: Look = {
   ...{ width: 1200, height: 750, scale: 2, maxBytes: 200_000 },
   at: { address: "project=demo&map=world&z=5&lat=49.2&lon=11.5" },
   act: async (page) => {
-    await page.locator('.legend-toggle[aria-expanded="true"]:visible').click();
     await press(page, 51.3, 10.3);
     await page.waitForSelector(".object h2");
   },

@@ -54,6 +54,8 @@ t.test("what has many inhabitants is named before the rest, and from lower zooms
   t.match(css, `[zoom>=${Math.max(0, fromZoom - 2)}][Population>=93000]`);
   const same = await lookAfter(rows((at) => ({ name: `a${at}`, population: 0 })));
   t.equal(same.look?.label?.importance, undefined, "nobody is more important");
+  const huge = await lookAfter(rows((at) => ({ name: `a${at}`, population: 1e30 })));
+  t.equal(huge.look?.label?.importance, undefined, "CartoCSS cannot write it");
   const words = await lookAfter(rows((at) => ({ name: `a${at}`, population: `many ${at}` })));
   t.equal(words.look?.label?.importance, undefined);
 });
