@@ -80,7 +80,9 @@ serve() {
   end
   kind=$1
   shift
-  "$@" >'${folder}/said' 2>&1 &
+  # What the last one has said must be gone before it is looked at.
+  : >'${folder}/said'
+  "$@" >>'${folder}/said' 2>&1 &
   server=$!
   until grep -q 'Mapwright is ready' '${folder}/said'; do
     kill -0 "$server" || { cat '${folder}/said' >&2; return 1; }
