@@ -13,7 +13,11 @@ const base = mkdtempSync(join(tmpdir(), "mapwright-machine-"));
 t.teardown(() => rmSync(base, { recursive: true, force: true }));
 const pages = new Map(loadPages().map((page) => [page.path, page]));
 const operating = (name: string): Page => pages.get(`operating/${name}`)!;
-const { PATH } = process.env;
+/** Without the programs of the packages, which npm puts before those of the machine. */
+const PATH = (process.env.PATH ?? "")
+  .split(":")
+  .filter((folder) => !folder.endsWith("/node_modules/.bin"))
+  .join(":");
 const environment = { PATH, HOME: base, LANG: "C.UTF-8" };
 
 let runs = 0;
