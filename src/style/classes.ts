@@ -93,7 +93,7 @@ class ClassFinder {
       const text = JSON.stringify(seen);
       if (seen.length > 0 && !symbolizers.has(text)) symbolizers.set(text, symbolizers.size + 1);
       const look = seen.length > 0 ? symbolizers.get(text)! : 0;
-      const { length } = JSON.stringify(rule.symbolizers);
+      const { length } = seen.length < rule.symbolizers.length ? JSON.stringify(rule.symbolizers) : text;
       return { rule, style, at, filter, look, length, zooms: zoomsOf(rule) };
     };
     this.rules = styles.map(({ rules }, style) => rules.map((rule, at) => read(rule, style, at)));
