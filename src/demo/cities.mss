@@ -48,11 +48,16 @@
         text-face-name: "DejaVu Sans Bold";
         text-fill: #1d1d24;
       }
+      [zoom>=10][population>=10000] { text-size: 11.5; }
       [zoom>=8][population>=100000] {
         text-size: 12;
         [population>=500000] { text-size: 14; }
+        [zoom>=11] { text-size: 14; }
       }
-      [zoom>=10][population>=10000] { text-size: 11.5; }
+      [feature='part of a town'] {
+        text-size: 9.5;
+        text-fill: #5b5b66;
+      }
     }
   }
 }

@@ -66,7 +66,7 @@ export function cities(): City[] {
   const ranks = ranksOf(entries);
   return entries
     .map((entry, index) => ({
-      name: english[`${entry.country} ${entry.name}`] ?? entry.name,
+      name: nameOf(entry),
       country: entry.country,
       feature: entry.featureCode,
       population: entry.population,
@@ -74,6 +74,11 @@ export function cities(): City[] {
       geometry: entry.loc,
     }))
     .sort((a, b) => a.rank - b.rank);
+}
+
+/** Of parts of Swiss towns GeoNames has the town too: "Zürich (Kreis 11) / Oerlikon". */
+function nameOf({ name, country }: Entry): string {
+  return english[`${country} ${name}`] ?? (country === "CH" ? name.replace(/^.* \/ /, "") : name);
 }
 
 /** Capitals matter more on a map than their population says. */
