@@ -72,9 +72,9 @@ export const maps: readonly GalleryMap[] = [
   line-width: 0.5;
   line-join: round;
   line-cap: round;
-  [rank=3] { line-width: 0.8; }
-  [rank=2] { line-width: 1.2; }
   [rank=1] { line-width: 1.8; }
+  [rank=2] { line-width: 1.2; }
+  [rank=3] { line-width: 0.8; }
 }`,
       },
     ],

@@ -66,6 +66,7 @@ export class MapChooser {
     this.title.textContent = map?.name || current?.map || this.t("chooseMap");
     this.title.title = this.title.textContent;
     this.subtitle.textContent = project?.name || project?.code || "Mapwright";
+    this.subtitle.hidden = this.subtitle.textContent === this.title.textContent;
     this.list();
   }
 
