@@ -192,7 +192,7 @@ export const maps: readonly GalleryMap[] = [
         }),
       },
     ],
-    ...{ lat: 15, lon: 150, zooms: [2, 3, 4, 6] },
+    ...{ lat: 23, lon: 122, zooms: [2, 3, 4, 6] },
   },
   {
     ...{ code: "print", title: "Print", base: "builtin-muted", onPaper: true },
