@@ -79,6 +79,13 @@ function needs(purpose) {
       met: () => existsSync("/usr/share/gmt-gshhg/binned_river_h.nc"),
       packages: () => ["gmt-gshhg-high"],
     },
+    // Names of the demo's cities in other languages. Systems that are set to install no translations never have them.
+    {
+      wanted: true,
+      optional: true,
+      met: () => existsSync("/usr/share/locale/de/LC_MESSAGES/geonames.mo"),
+      packages: () => ["libgeonames-common"],
+    },
     { wanted: purpose !== "start", met: () => hasCommand("chromium"), packages: () => ["chromium"] },
     // Imports and exports are measured beside ogr2ogr.
     { wanted: purpose !== "start", met: () => hasCommand("ogr2ogr"), packages: () => ["gdal-bin"] },
@@ -137,7 +144,9 @@ export async function installPackages(purpose) {
   // Only now apt knows which versions it has.
   const names = missingPackages(purpose);
   await step(`Installing ${names.join(", ")}`, [...script, "install", ...names], { ownGroup: false });
-  const still = missingPackages(purpose);
+  const still = missingNeeds(purpose)
+    .filter(({ optional }) => !optional)
+    .flatMap(({ packages }) => packages());
   if (still.length > 0)
     throw new SetupError(
       `These packages were installed, but what is needed of them is still missing: ${still.join(" ")}`,

@@ -8,6 +8,7 @@ import { tileMetres } from "../geo/tile.js";
 const require = createRequire(import.meta.url);
 
 interface Entry {
+  readonly cityId: number;
   readonly name: string;
   readonly country: string;
   readonly featureCode: string;
@@ -16,7 +17,11 @@ interface Entry {
 }
 
 export interface City {
+  /** GeoNames' number. */
+  readonly id: number;
   readonly name: string;
+  /** What GeoNames calls it; mostly the same. */
+  readonly listedAs: string;
   /** ISO 3166-1 alpha-2. */
   readonly country: string;
   /** GeoNames' feature code: PPLC capital, PPLA seat of a first-order division, PPLX part of a town … */
@@ -66,6 +71,8 @@ export function cities(): City[] {
   const ranks = ranksOf(entries);
   return entries
     .map((entry, index) => ({
+      id: entry.cityId,
+      listedAs: entry.name,
       name: nameOf(entry),
       country: entry.country,
       feature: entry.featureCode,

@@ -10,6 +10,7 @@ import { type SearchSetting, saveSettings } from "../search/settings.js";
 import { cities } from "./cities.js";
 import { importRows, type LoadDependencies, row } from "./features.js";
 import { exclusively } from "./lock.js";
+import { listed, readOtherNames } from "./other-names.js";
 import { countries, regionName } from "./world.js";
 
 /** The demo project of an empty installation: a map of the world, an unpublished draft, and three users. */
@@ -78,6 +79,7 @@ async function loadWorld(deps: LoadDependencies, project: number, progress: Prog
     columns: ["name", "iso", "area"],
   });
   const cityLayer = await layer("cities", named("Cities", "Города"), {
+    // Names in thirty languages are found, and not read.
     columns: ["name", "country", "feature", "population"],
   });
 
@@ -85,12 +87,20 @@ async function loadWorld(deps: LoadDependencies, project: number, progress: Prog
   await loadCountries(deps, countryLayer, countries("10m"));
 
   progress("Loading the demo: 135 000 cities …");
+  const otherNames = readOtherNames((path, error) =>
+    deps.log.warn({ err: error, path }, "names of cities in a language could not be read"),
+  );
   await importRows(
     deps,
     { layerId: cityLayer, language: "en" },
-    cities().map(({ geometry, ...city }) =>
+    cities().map(({ id, listedAs, geometry, ...city }) =>
       row(
-        { ...city, country: regionName("en", city.country) ?? city.country, feature: kindOf(city.feature) },
+        {
+          ...city,
+          country: regionName("en", city.country) ?? city.country,
+          feature: kindOf(city.feature),
+          other_names: listed([listedAs, ...(otherNames.get(id) ?? [])], city.name),
+        },
         geometry,
       ),
     ),
@@ -104,15 +114,15 @@ async function setSearch({ db }: LoadDependencies, map: number, layers: readonly
     "select id, layer_id as layer, code from layer_column where layer_id = any($1)",
     [layers],
   );
-  const settings = layers.map((layerId): SearchSetting => {
+  const settings = layers.flatMap((layerId): SearchSetting[] => {
     const column = (wanted: string) =>
       columns.find(({ layer, code }) => layer === layerId && code === wanted)?.id ?? null;
     const name = column("name")!;
-    return {
-      ...{ layerId, searchColumnId: name, nameColumnId: name, priority: null },
+    return [name, column("other_names") ?? []].flat().map((searched) => ({
+      ...{ layerId, searchColumnId: searched, nameColumnId: name, priority: null },
       weightColumnId: column("population"),
       detailColumnId: column("country"),
-    };
+    }));
   });
   await saveSettings(db, map, settings);
 }
@@ -144,6 +154,7 @@ const columnsOf = (code: string): NewColumn[] => {
       format: { kind: "number", decimals: 0, grouping: true },
     },
     { code: "rank", type: "number", name: named("Shown from zoom", "Показан с масштаба") },
+    { code: "other_names", type: "string", name: named("Other names", "Другие названия") },
   ];
 };
 

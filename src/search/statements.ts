@@ -124,7 +124,10 @@ function priorityAndRank(search: Column, phrase: Phrase, strategy: SearchStrateg
     return `case when ${patterns.join(" and ")} and not ${hasAll} then 10 end as priority,${rankOfWholes(phrase)} as rank`;
   }
   const whole = `${values.bind(phrase.folded)}::text`;
-  const isWhole = isLocalised(search) ? `position(e'\\n'||${whole}||e'\\n' in folded)>0` : `folded=${whole}`;
+  const isWhole = isLocalised(search)
+    ? `position(e'\\n'||${whole}||e'\\n' in folded)>0`
+    : // Or one of several that the value lists; folded texts have spaces around their words and signs.
+      `position(' ;'||${whole}||'; ' in ' ;'||folded||'; ')>0`;
   const patternsOf = (needles: readonly string[]) => `${values.bind(needles.map(containing))}::text[]`;
   return (
     `case when ${isWhole} then 30 when folded like all(${patternsOf(phrase.needles)}) then 20 when folded like any(${patternsOf(telling(phrase.needles))}) then 10 end ` +

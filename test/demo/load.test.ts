@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { authenticate } from "../../src/access/accounts.js";
+import { layerTable } from "../../src/catalog/layer-table.js";
 import { projectId } from "../../src/catalog/projects.js";
 import { configSchema } from "../../src/config.js";
 import { loadDemo } from "../../src/demo/load.js";
@@ -59,7 +60,13 @@ t.test("a demo whose loading was interrupted is seen by nobody and loaded anew",
   t.match(await loadSettings(db, map[0]!.id), [
     { weightColumnId: null, detailColumnId: null },
     { weightColumnId: Number, detailColumnId: Number },
+    { weightColumnId: Number, detailColumnId: Number },
   ]);
+  const [other] = await db.query<{ id: number; layer: number }>(
+    "select id, layer_id as layer from layer_column where code = 'other_names'",
+  );
+  const named = `select * from ${layerTable(other!.layer)} where c${other!.id} ~ '(^|; )Köln(;|$)'`;
+  t.equal((await db.query(named)).length, 1, "what GeoNames calls a town is one of its names");
   const [draft] = await db.query("select has_publication from map where code = 'draft'");
   t.match(draft, { has_publication: false });
   t.strictSame(await loadDemo(deps, interrupt), [], "an installation with a project gets no demo");

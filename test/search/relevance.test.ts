@@ -154,6 +154,32 @@ t.test("a number alone does not make a value match a phrase that has words too",
   }
 });
 
+t.test("one name of a list is matched as a whole", async (t) => {
+  await saveSettings(bench.db, bench.mapId, [setting(towns.ids.people!)]);
+  for (const rows of [0, 6_000]) {
+    await fill(rows);
+    const listed = ["Rom; Roma; Řím; Roma capitale", "Wien;Vienne", "Vienne"];
+    await sql.query(
+      `insert into ${towns.table} (${name}, ${people}) select n, 100 * (4 - i) from unnest($1::text[]) with ordinality u (n, i)
+       union all select 'Roma', 20`,
+      [listed],
+    );
+    const priorities = async (phrase: string) =>
+      (await bench.search(phrase, { limit: 10 })).hits.map(({ priority }) => priority);
+    t.same(
+      await names("roma"),
+      ["Rom; Roma; Řím; Roma capitale", "Roma"],
+      "the heavier of two that match as wholes",
+    );
+    t.same(await priorities("roma"), [30, 30]);
+    t.same(await names("vienne"), ["Wien;Vienne", "Vienne"]);
+    for (const phrase of ["rom", "Řím", "roma capitale", "wien"])
+      t.equal((await priorities(phrase))[0], 30, phrase);
+    for (const phrase of ["capitale", "rom roma"]) t.equal((await priorities(phrase))[0], 20, phrase);
+  }
+  await saveSettings(bench.db, bench.mapId, []);
+});
+
 t.test("a column of weights that is gone weighs no more", async (t) => {
   await saveSettings(bench.db, bench.mapId, [setting(towns.ids.people!)]);
   await sql.query("delete from layer_column where id = $1", [towns.ids.people]);

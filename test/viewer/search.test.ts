@@ -1,5 +1,5 @@
 import t from "tap";
-import { matchedParts, matches } from "../../src/viewer/browser/matched-text.js";
+import { matchedNames, matchedParts, matches } from "../../src/viewer/browser/matched-text.js";
 import { parseCoordinates } from "../../src/viewer/browser/typed-coordinates.js";
 import { makeMap, makeStyledLayer } from "../support/maps.js";
 import { startServer } from "../support/server.js";
@@ -238,6 +238,8 @@ t.test("what matches is marked whatever its case and accents", (t) => {
   t.equal(marked("abc", ""), "abc");
   t.equal(marked("", "x"), "");
   t.ok(matches("Grüne Parks", "park grun"));
+  t.equal(matchedNames("Köln; Keulen; Kolonia", "kol"), "Köln; Kolonia", "of a list those that match");
+  t.equal(matchedNames("Köln; Keulen", "kln"), "Köln; Keulen");
   t.notOk(matches("Parks", "park x"));
   t.end();
 });

@@ -211,7 +211,7 @@ export const searchOperations: readonly Operation[] = [
     tag: "Search",
     summary: "Search layers and objects",
     details:
-      "Sorted by priority (30 = whole phrase, 20 = all words, 10 = some words, or a small typing error), then layers " +
+      "Sorted by priority (30 = whole phrase, also as one of several that a text parts by semicolons, 20 = all words, 10 = some words, or a small typing error), then layers " +
       "before objects, then whole words before parts of words, then by the column of the weight.",
     methods: ["GET"],
     path: `${mapPath}/search/`,

@@ -19,6 +19,12 @@ export function matches(text: string, phrase: string): boolean {
   return words.length > 0 && words.every((word) => own.includes(word));
 }
 
+/** Of a text that lists names, parted by semicolons, those that have all words of the phrase; the whole text where none has. */
+export function matchedNames(text: string, phrase: string): string {
+  const names = text.split("; ").filter((name) => matches(name, phrase));
+  return names.length > 0 ? names.join("; ") : text;
+}
+
 /** The text in parts, those that have a word of the phrase apart. */
 export function matchedParts(text: string, phrase: string): TextPart[] {
   const characters = [...text];

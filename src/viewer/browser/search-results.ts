@@ -1,6 +1,6 @@
 import type { LayerTree, TreeItem } from "./layer-tree.js";
 import type { FoundName, MapId, MapServer } from "./map-server.js";
-import { matches } from "./matched-text.js";
+import { matchedNames, matches } from "./matched-text.js";
 import { type LatLon, parseCoordinates } from "./typed-coordinates.js";
 
 /** What the search box finds for a text. */
@@ -51,7 +51,7 @@ export async function objectResults(
     .map(({ name, value, detail, layer, layer_name, svc_id }) => ({
       kind: "object" as const,
       title: name || value,
-      value: value === name ? undefined : value,
+      value: value === name ? undefined : matchedNames(value, text),
       detail: detail === value ? undefined : detail,
       layerTitle: layer_name,
       layer,
