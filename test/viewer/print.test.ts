@@ -84,6 +84,28 @@ for (const paper of ["portrait", "landscape"] as const) {
   });
 }
 
+t.test("a map of its project's name has it once on paper, which is white where the world ends", async (t) => {
+  await server.sql.query("update project set name = 'Greenfield' where code = 'p'");
+  await server.nodes[0]!.services.changes.propagate();
+  const { page } = await openPage(browser, `${server.url}/#project=p&map=town&z=0&lat=10&lon=10`);
+  for (const [title, times] of [
+    ["Greenfield", 1],
+    ["Greenfield today", 2],
+  ] as const) {
+    await askForPaper(page, "portrait", title);
+    await page.evaluate("window.dispatchEvent(new Event('beforeprint'))");
+    await soon(t).equal(async () => (await onPaper(page)).match(/Greenfield/g)?.length, times, title);
+    await page.evaluate("window.dispatchEvent(new Event('afterprint'))");
+    await page.waitForSelector(".print-wait", { state: "detached" });
+  }
+  await page.emulateMedia({ media: "print" });
+  await soon(t).equal(
+    () => page.evaluate("getComputedStyle(document.querySelector('.map')).backgroundColor"),
+    "rgb(255, 255, 255)",
+  );
+  await page.context().close();
+});
+
 t.test("a legend has its classes on paper, also when the panel is folded", async (t) => {
   const token = await server.token("editor");
   const css = "#a { polygon-fill: #00ff00; [name='Far park'] { polygon-fill: #ff00ff; } }";

@@ -101,7 +101,8 @@ export class PrintSheet {
     const { shown, locale, root } = this.parts;
     const { title = "", project = "", sources = "" } = shown() ?? {};
     this.title.textContent = this.typed ?? title;
-    this.project.textContent = project;
+    // A map may have its project's name.
+    this.project.textContent = project === this.title.textContent ? "" : project;
     this.sources.textContent = sources;
     this.date.textContent = new Intl.DateTimeFormat(locale.language, { dateStyle: "long" }).format(
       new Date(),
