@@ -85,7 +85,8 @@ function labelBuffer(symbolizer: Symbolizer, number: (name: string, absent: numb
   // A label is centred on its point unless it is placed beside it.
   const isBeside =
     symbolizer.attributes["placement-type"] === "simple" || symbolizer.attributes["horizontal-alignment"];
-  const shift = number("dx", 0) + number("dy", 0) + number("offset", 0) + number("halo-radius", 0);
+  const shift =
+    number("dx", 0) + number("dy", 0) + number("offset", 0) + number("halo-radius", 0) + number("margin", 0);
   const reach = (isBeside ? width : width / 2) + size * (wrap > 0 ? 2 : 1) + shift + 1;
   // So that adjacent metatiles leave the same ones out, as far as they can know.
   return Math.max(reach, number("repeat-distance", 0));

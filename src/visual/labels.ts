@@ -18,17 +18,34 @@ export function labelColumn(layer: LayerNode, settings: Settings) {
 /** Colours of texts on dark and on light ground. */
 export const [onDark, onLight] = ["#ffffff", "#222222"] as const;
 
-/** Whether light texts are read more easily on it. */
-export function isDark({ color, opacity = 1 }: Pick<Fill, "color"> & Partial<Fill>): boolean {
-  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16));
-  const lightness = 0.299 * red + 0.587 * green + 0.114 * blue;
-  return opacity * lightness + (1 - opacity) * 255 <= 150;
+/** Red, green and blue of a colour, each to 255, as it looks over white. */
+function channels({ color, opacity = 1 }: Pick<Fill, "color"> & Partial<Fill>): number[] {
+  const values = [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16));
+  return values.map((value) => opacity * value + (1 - opacity) * 255);
 }
+
+/** Light texts are read more easily on what has less of this luminance, from 0 to 1, and dark ones on the rest. */
+const mostDark = 0.3;
+
+export function isDark(fill: Parameters<typeof channels>[0]): boolean {
+  const [red = 0, green = 0, blue = 0] = channels(fill).map((value) => (value / 255) ** 2.2);
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue < mostDark;
+}
+
+/** A shade of the fill that parts letters from it, and is less heavy than black or white. */
+function haloOn(fill: Fill): string {
+  const [towards, part] = isDark(fill) ? [0, 0.4] : [255, 0.7];
+  const mixed = channels(fill).map((value) => Math.round(value * (1 - part) + towards * part));
+  return `#${mixed.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
+}
+
+/** Labels keep so far from each other, in pixels, that they are not read as one. */
+const clearance = 4;
 
 /**
  * Labels of the column `label$`.
  * @param options.dy of labels without an offset of their own, in pixels, or an expression
- * @param options.fills on which labels stand, whose colour they suit unless the settings have one
+ * @param options.fills on which labels stand, whose colours they suit unless the settings have some
  */
 export function labels(
   settings: Settings,
@@ -49,6 +66,8 @@ export function labels(
     "halo-radius": text.halo ? Math.min(16, Math.max(leastHalo, Number(text.haloWidth))) : undefined,
     "halo-opacity": text.halo ? (text.haloOpacity as number) : undefined,
     "allow-overlap": text.allowOverlap === true,
+    // Markers that let nothing overlap them would push away the labels beside them, too.
+    margin: (settings.pointSettings as Settings).allowOverlap === true ? clearance : undefined,
     placement: isLine ? "line" : "interior",
     dy: text.offsetEnabled
       ? String(Math.max(-maxSize, Math.min(maxSize, Number(text.textOffset))))
@@ -61,16 +80,29 @@ export function labels(
   };
   const { filter, fills = [] } = options;
   const mayBeArea = layer.geometryKind === "Polygon" || layer.geometryKind === "Unknown";
-  const dark = text.colorByFill === true && mayBeArea ? fills.filter(isDark) : [];
-  if (dark.length === 0)
+  const known = text.colorByFill === true && mayBeArea ? fills : [];
+  if (known.length === 0)
     return styleOf("labels", [{ ...(filter !== undefined && { filter }), symbolizers: [label] }]);
-  const isOnDark = `(${dark.map((one) => `(${one.filter})`).join(" or ")}) and ([mapnik::geometry_type]=3)`;
-  const light: Symbolizer = {
-    ...label,
-    attributes: { ...label.attributes, fill: onDark, ...(text.halo === true && { "halo-fill": onLight }) },
-  };
+  const looks = new Map<string, Fill[]>();
+  for (const fill of known) {
+    const look = `${fill.color} ${fill.opacity}`;
+    looks.set(look, [...(looks.get(look) ?? []), fill]);
+  }
+  const elsewhere = { filter: "[mapnik::geometry_type]!=3", symbolizers: [label] };
   return styleOf("labels", [
-    { filter: `not (${isOnDark})`, symbolizers: [label] },
-    { filter: isOnDark, symbolizers: [light] },
+    ...(layer.geometryKind === "Unknown" ? [elsewhere] : []),
+    ...[...looks.values()].map((alike) => ({
+      filter: `(${alike.map((one) => `(${one.filter})`).join(" or ")}) and ([mapnik::geometry_type]=3)`,
+      symbolizers: [lookOn(label, alike[0]!)],
+    })),
   ]);
 }
+
+const lookOn = (label: Symbolizer, fill: Fill): Symbolizer => ({
+  ...label,
+  attributes: {
+    ...label.attributes,
+    ...(isDark(fill) && { fill: onDark }),
+    ...(label.attributes["halo-fill"] !== undefined && { "halo-fill": haloOn(fill) }),
+  },
+});

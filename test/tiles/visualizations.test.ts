@@ -221,6 +221,49 @@ t.test("labels of areas are light on dark fills, unless they have a colour of th
   t.equal(own.textSettings.colorByFill, false);
 });
 
+t.test("labels of areas have halos in a shade of what they stand on, none of them black", async (t) => {
+  await layerOf("haloed", [
+    { n: 1, name: "MMMM", geom: square(1, 2, 4) },
+    { n: 2, name: "MMMM", geom: square(6, 2, 4) },
+  ]);
+  const darkest = async (colour: string) => {
+    const classesSettings = { minColor: "#ffffcc", midColor: "#ffffcc", maxColor: colour };
+    const textSettings = { column: "name", fontSize: 16 };
+    await show("haloed", {
+      ...{ type: 1, columnCode: "n", classesCount: 2, showBorder: false, classesSettings },
+      ...{ showText: true, textSettings },
+    });
+    const drawn = await draw("haloed", place);
+    const around = [...Array(40 * 16).keys()].map((n) =>
+      drawn.at(8, 4, (n % 40) - 20, Math.floor(n / 40) - 8),
+    );
+    return Math.min(...around.map((found) => found[0]! + found[1]! + found[2]!));
+  };
+  t.ok((await darkest("#2166ac")) > 120, "a darker blue round white letters on blue");
+  t.ok((await darkest("#41b6c4")) < 60, "black letters on what is light");
+});
+
+t.test("labels keep clear of each other", async (t) => {
+  const apart = 360 / 256 / 2 ** place.z;
+  const row = (code: string, pixels: number) =>
+    layerOf(code, [
+      { name: "MMMM", geom: point(4, 5) },
+      { name: "MMMM", geom: point(4 + pixels * apart, 5) },
+    ]);
+  const shown = async (code: string) => {
+    const textSettings = { column: "name", fontSize: 16, halo: false };
+    const classesSettings = { classes: [], opacity: 0 };
+    await show(code, {
+      ...{ type: 2, columnCode: "name", showBorder: false, classesSettings },
+      ...{ showText: true, textSettings },
+    });
+    return (await draw(code, place)).painted;
+  };
+  await row("close", 58);
+  await row("clear", 68);
+  t.ok((await shown("clear")) > 1.8 * (await shown("close")), "of two that nearly touch there is one");
+});
+
 t.test("a tile after another palette has its colours", async (t) => {
   await layerOf("shares", [
     { n: 1, geom: point(3, 5) },
