@@ -13,6 +13,8 @@ export interface Classificator {
   readonly isIcon: boolean;
   /** Width of its symbol on the map, in pixels, of kinds whose sizes tell something. */
   readonly size?: number;
+  /** Colour of its rim, if it has a size and a rim. */
+  readonly rim?: string;
 }
 
 /** An item that is of no class. */
@@ -51,6 +53,8 @@ export interface VisualKind {
   readonly column: Fits | undefined;
   /** Its drawings have `shapesWithObjects`. */
   readonly gathers?: true;
+  /** Its borders are rims of circles, which may suit these (`colorByFill`). */
+  readonly hasRims?: true;
   /** Whether the algorithm for class borders counts. */
   readonly hasBorders: boolean;
   /** `classesSettings` of a request that has no classes: neither an algorithm nor a number of them. */
@@ -97,7 +101,7 @@ export interface VisualKind {
    * The legend where each item has a symbol of its own, if these tell more than colours do.
    * @param classes as shown, with values
    */
-  readonly legendOfSymbols?: (classes: Settings) => Classificator[];
+  readonly legendOfSymbols?: (classes: Settings, settings: Settings) => Classificator[];
   /** How the symbols of the (extended) legend's items are drawn, in its order; absent = areas of their colours. */
   readonly symbols?: (visualization: ValuedVisualization) => readonly ClassSymbol[];
   /** An item after the others of the extended legend. @param classes as shown, with values */

@@ -3,6 +3,7 @@ import { type Face, faceFor, foreignFaces } from "../style/fonts.js";
 import type { Style, Symbolizer } from "../style/model.js";
 import { columnOf, type Settings } from "./columns.js";
 import { bounded, type Fill, maxSize, styleOf, symbolizer } from "./drawing.js";
+import { darker, isDark, lighter, onDark } from "./shades.js";
 
 /** Labels of visualizations. */
 
@@ -13,30 +14,6 @@ const leastHalo = 1;
 export function labelColumn(layer: LayerNode, settings: Settings) {
   const { column } = settings.textSettings as Settings;
   return settings.showText ? columnOf(layer, column ?? settings.column) : undefined;
-}
-
-/** Colours of texts on dark and on light ground. */
-export const [onDark, onLight] = ["#ffffff", "#222222"] as const;
-
-/** Red, green and blue of a colour, each to 255, as it looks over white. */
-function channels({ color, opacity = 1 }: Pick<Fill, "color"> & Partial<Fill>): number[] {
-  const values = [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16));
-  return values.map((value) => opacity * value + (1 - opacity) * 255);
-}
-
-/** Light texts are read more easily on what has less of this luminance, from 0 to 1, and dark ones on the rest. */
-const mostDark = 0.3;
-
-export function isDark(fill: Parameters<typeof channels>[0]): boolean {
-  const [red = 0, green = 0, blue = 0] = channels(fill).map((value) => (value / 255) ** 2.2);
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue < mostDark;
-}
-
-/** A shade of the fill that parts letters from it, and is less heavy than black or white. */
-function haloOn(fill: Fill): string {
-  const [towards, part] = isDark(fill) ? [0, 0.4] : [255, 0.7];
-  const mixed = channels(fill).map((value) => Math.round(value * (1 - part) + towards * part));
-  return `#${mixed.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
 }
 
 /** Labels keep so far from each other, in pixels, that they are not read as one. */
@@ -103,6 +80,8 @@ const lookOn = (label: Symbolizer, fill: Fill): Symbolizer => ({
   attributes: {
     ...label.attributes,
     ...(isDark(fill) && { fill: onDark }),
-    ...(label.attributes["halo-fill"] !== undefined && { "halo-fill": haloOn(fill) }),
+    ...(label.attributes["halo-fill"] !== undefined && {
+      "halo-fill": isDark(fill) ? darker(fill) : lighter(fill),
+    }),
   },
 });

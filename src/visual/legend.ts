@@ -78,7 +78,7 @@ export function legendOf(
     maxValue: values?.max ?? null,
     type: settings.type,
     classificators: [
-      ...((extended ? kind.legendOfSymbols?.(classes) : undefined) ??
+      ...((extended ? kind.legendOfSymbols?.(classes, settings) : undefined) ??
         kind.legend(layer, classes, (column) => localName(column, language, main))),
       ...(last ? [last] : []),
     ],

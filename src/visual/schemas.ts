@@ -35,6 +35,9 @@ export const defaultClasses = 5;
 /** Of labels. */
 export const labelColours = { fontColor: "#000000", haloColor: "#ffffff" } as const;
 
+/** Of borders. */
+export const plainBorder = { width: 1, color: "#ffffff" } as const;
+
 /** Settings that all kinds of visualizations have. */
 export const commonSchema = z.object({
   type: z.number().int(),
@@ -51,8 +54,10 @@ export const commonSchema = z.object({
     .object({
       opacity: opacity.default(1),
       pattern: pattern.default(""),
-      width: size.default(1),
-      color: colour.default("#ffffff"),
+      width: size.default(plainBorder.width),
+      color: colour.default(plainBorder.color),
+      /** Whether rims of bubbles suit their fills and sizes. Absent: where neither width nor colour is given. An addition to the contract. */
+      colorByFill: z.boolean().optional(),
     })
     .prefault({}),
   showText: flag(false),

@@ -13,7 +13,14 @@ import {
 } from "./columns.js";
 import { allKinds, kindNumbers, kindOf } from "./kinds.js";
 import { columnsOf, type Plugins } from "./plugins.js";
-import { commonSchema, customSchema, defaultClasses, labelColours, vectorSchema } from "./schemas.js";
+import {
+  commonSchema,
+  customSchema,
+  defaultClasses,
+  labelColours,
+  plainBorder,
+  vectorSchema,
+} from "./schemas.js";
 import type { VisualValues } from "./values.js";
 
 /**
@@ -104,12 +111,18 @@ function readVisual(layer: LayerNode, value: unknown): StoredSettings {
   const built = layer.columns.find(({ id }) => id === stored.column);
   if (built && kind.column && !kind.column(built))
     throw wrongSettings(at, { column: "This type needs a column of numbers or timestamps." });
-  const text = { ...settings.textSettings, colorByFill: isByFill(settings.textSettings, value) };
+  const text = withByFill(settings.textSettings, (value as Settings).textSettings, labelColours);
   stored.textSettings = text;
   if (text.column !== undefined) {
     const { column: code, ...rest } = text;
     stored.textSettings = { ...rest, column: findColumn(layer, { code }, `${at}.textSettings.column`).id };
   }
+  if (kind.hasRims)
+    stored.borderSettings = withByFill(
+      settings.borderSettings,
+      (value as Settings).borderSettings,
+      plainBorder,
+    );
   stored.classesCount = settings.classesCount ?? defaultClasses;
   stored.algorithm = kind.hasBorders ? (settings.algorithm ?? unknownAlgorithm) : 1;
   if (kind.countOf) stored.classesCount = kind.countOf(classes);
@@ -119,12 +132,20 @@ function readVisual(layer: LayerNode, value: unknown): StoredSettings {
   };
 }
 
-/** Colours of the request count, as those of a palette do: a client changes them in an answer, and sends it back. */
-function isByFill(text: Settings, given: unknown): boolean {
-  const own = Object.entries(labelColours);
-  if (own.some(([name, usual]) => text[name] !== usual)) return false;
-  const givenText = ((given as Settings).textSettings ?? {}) as Settings;
-  return (text.colorByFill as boolean | undefined) ?? own.every(([name]) => !isGiven(givenText, name));
+/**
+ * Settings with `colorByFill`. What the request has of its own counts, as colours do beside a palette: a client changes it in an answer,
+ * and sends it back.
+ * @param usual what counts as not given
+ */
+function withByFill<S extends { colorByFill?: boolean | undefined }>(
+  settings: S,
+  given: unknown,
+  usual: Settings,
+): S {
+  const own = Object.entries(usual);
+  const isUsual = own.every(([name, value]) => (settings as Settings)[name] === value);
+  const colorByFill = settings.colorByFill ?? own.every(([name]) => !isGiven(given ?? {}, name));
+  return { ...settings, colorByFill: isUsual && colorByFill };
 }
 
 function check<S extends z.ZodType>(schema: S, value: unknown, at: string): z.output<S> {

@@ -143,6 +143,46 @@ t.test("areas of bubbles are as their values, and their legend says how large", 
   t.match(await shown(), { algorithm: 1, classesSettings: { sizing: "classes" } });
 });
 
+t.test("rims of bubbles are a shade of their fill, and thin on small ones", async (t) => {
+  await layerOf("rimmed", [
+    { n: 100, geom: point(3, 5) },
+    { n: 1, geom: point(8, 5) },
+  ]);
+  const settings = {
+    ...{ type: 3, columnCode: "n" },
+    classesSettings: { color: "#ff8800", pointSizeMin: 5, pointSizeMax: 60 },
+  };
+  const across = async (lon: number) => {
+    const tile = await draw("rimmed", place, 2);
+    return Array.from({ length: 140 }, (_, dx) => tile.at(lon, 5, dx - 70));
+  };
+  const isRim = ([red, , , alpha]: readonly number[]) => alpha! > 200 && red! < 180;
+  const stored = await show("rimmed", settings);
+  t.equal(stored.borderSettings.colorByFill, true);
+  const large = await across(3);
+  t.ok(large.some(isRim), "a darker rim");
+  t.notOk(
+    large.some((found) => near(found, "#ffffff")),
+    "no white one",
+  );
+  t.notOk((await across(8)).some(isRim), "thinner than a pixel on a small one");
+  const item = async () => (await api("GET", "m/layers/rimmed/legend/?extended=1")).json.classificators[0];
+  t.equal((await item()).rim, "#995200");
+  const again = await show("rimmed", stored);
+  t.equal(again.borderSettings.colorByFill, true, "what is answered can be sent back");
+  const borderSettings = { ...again.borderSettings, width: 3 };
+  t.equal((await show("rimmed", { ...again, borderSettings })).borderSettings.colorByFill, false);
+  const white = { borderSettings: { color: "#ffffff", width: 2 } };
+  t.equal((await show("rimmed", { ...settings, ...white })).borderSettings.colorByFill, false);
+  t.ok(
+    (await across(3)).some((found) => near(found, "#ffffff")),
+    "that of the request",
+  );
+  t.equal((await item()).rim, "#ffffff");
+  await show("rimmed", { type: 3, columnCode: "n", classesSettings: { color: "#2a6fbb" } });
+  t.equal((await item()).rim, "#aac5e4", "of a dark colour a lighter one");
+});
+
 t.test("categories: points, lines, a default class, labels", async (t) => {
   await layerOf("kinds", [
     { kind: "a", geom: point(2, 5) },

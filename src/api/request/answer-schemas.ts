@@ -268,6 +268,7 @@ const schemas = {
           )
           .optional(),
         size: z.number().describe("Width of a bubble on the map, in pixels; with `extended`").optional(),
+        rim: z.string().describe("Colour of the rim of a bubble, if it has one; with `extended`").optional(),
         isNoData: z
           .boolean()
           .describe("Whether it is of objects without a value; with `extended`")

@@ -58,6 +58,8 @@ export interface LegendClass {
   readonly isIcon: boolean;
   /** Width of a bubble on the map, in pixels. */
   readonly size?: number;
+  /** Colour of its rim; absent = it has none. */
+  readonly rim?: string;
   readonly minZoom?: number | null;
   readonly maxZoom?: number | null;
 }

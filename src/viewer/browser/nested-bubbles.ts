@@ -11,8 +11,8 @@ const mostPixels = 128;
 /** Undefined: the classes have no sizes, are pictures, or are too large. */
 export function nestedBubbles({ classificators }: Legend, texts: readonly string[]): HTMLElement | undefined {
   const bubbles = classificators
-    .flatMap(({ size, fill, isIcon }, at) =>
-      size === undefined || isIcon ? [] : [{ size, fill, text: texts[at] ?? "" }],
+    .flatMap(({ size, fill, rim, isIcon }, at) =>
+      size === undefined || isIcon ? [] : [{ size, fill, rim, text: texts[at] ?? "" }],
     )
     .sort((a, b) => b.size - a.size);
   const most = bubbles[0]?.size ?? 0;
@@ -32,12 +32,18 @@ export function nestedBubbles({ classificators }: Legend, texts: readonly string
     role: "img",
     "aria-label": texts.slice(0, bubbles.length).join(", "),
   });
-  for (const { size, fill, text, y } of placed) {
+  for (const { size, fill, rim = "none", text, y } of placed) {
     const top = most - size + 1;
     const label = s("text", { x: String(right + 4), y: String(y), "dominant-baseline": "central" });
     label.textContent = text;
     image.append(
-      s("circle", { cx: String(middle), cy: String(most + 1 - size / 2), r: String(size / 2), fill }),
+      s("circle", {
+        cx: String(middle),
+        cy: String(most + 1 - size / 2),
+        r: String(size / 2),
+        fill,
+        stroke: rim,
+      }),
       s("polyline", { points: `${middle},${top} ${right - 4},${y} ${right},${y}` }),
       label,
     );

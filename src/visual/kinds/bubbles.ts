@@ -4,6 +4,7 @@ import { type BubbleScale, bubbleScale, bubbleSql, bubbleWidth, legendValues } f
 import { columnOf, isMeasured, type Settings } from "../columns.js";
 import {
   array,
+  borderOf,
   bounded,
   classSql,
   type FindPicture,
@@ -15,6 +16,7 @@ import {
 import { classificator, type Visualization, type VisualKind } from "../kind.js";
 import { countedNoData, noDataItem, noDataOf, noDataSchema } from "../no-data.js";
 import { colour, flag, opacity, path, size } from "../schemas.js";
+import { edgeOf } from "../shades.js";
 import { classesQuestion } from "../statistics.js";
 import { measure } from "../value-sql.js";
 import type { VisualValues } from "../values.js";
@@ -39,6 +41,7 @@ export const bubbles: VisualKind = {
     .prefault({}),
   column: isMeasured,
   hasBorders: true,
+  hasRims: true,
   unclassed: (classes) => ({ sizing: "continuous", ...classes }),
   withValues: (classes, { borders, counts, others }) => ({
     ...classes,
@@ -83,14 +86,15 @@ export const bubbles: VisualKind = {
   },
   legend: (_layer, { color, useIcon }) => [classificator(null, color, useIcon)],
   // By class the value of an item is the upper border of its class; without values there is one of the mean size.
-  legendOfSymbols: (classes) => {
+  legendOfSymbols: (classes, settings) => {
     const { color, useIcon } = classes;
+    const rim = rimOf(settings, classes);
     const borders = (classes.borders ?? []) as unknown[];
     const ends = borders.slice(1);
     const [min, max] = [borders[0], ends.at(-1)];
     const item = (value: unknown, width?: number) => ({
       ...classificator(value, color, useIcon),
-      ...(width !== undefined && { size: Math.round(width * 10) / 10 }),
+      ...(width !== undefined && { size: Math.round(width * 10) / 10, ...(rim !== undefined && { rim }) }),
     });
     if (classes.sizing === "continuous" && min !== undefined) {
       const isAmount = typeof min === "number" && typeof max === "number";
@@ -154,7 +158,25 @@ function symbolOf(
   const picture = iconOf(classes, findPicture);
   return picture
     ? pictureMarker(settings, { ...look, color: classes.color, picture })
-    : marker(settings, { ...look, fill: classes.color });
+    : rimmed(marker(settings, { ...look, fill: classes.color }), settings, classes);
+}
+
+/** The colour of rims; undefined = there are none. */
+function rimOf(settings: Settings, { color }: Settings): string | undefined {
+  const border = borderOf(settings);
+  return border && (isByFill(settings) ? edgeOf(String(color)) : String(border.stroke));
+}
+
+const isByFill = ({ borderSettings }: Settings): boolean => (borderSettings as Settings).colorByFill === true;
+
+/** The marker with the rim that suits its fill and its size: a pixel on large ones, as on small ones it would be most of them. */
+function rimmed(circle: Symbolizer, settings: Settings, classes: Settings): Symbolizer {
+  const rim = rimOf(settings, classes);
+  if (rim === undefined || !isByFill(settings)) return circle;
+  const { width } = circle.attributes;
+  const size = Number(width);
+  const thickness = Number.isNaN(size) ? `min(1,0.2+${width}/40)` : String(Math.min(1, 0.2 + size / 40));
+  return { ...circle, attributes: { ...circle.attributes, stroke: rim, "stroke-width": thickness } };
 }
 
 /** Width of the marker of each class, in even steps; a single class has the mean. */

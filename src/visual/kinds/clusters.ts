@@ -5,8 +5,9 @@ import type { Symbolizer } from "../../style/model.js";
 import type { Settings } from "../columns.js";
 import { borderOf, bounded, evenWidth, marker, pixelMetres, styleOf, symbolizer } from "../drawing.js";
 import { classificator, type VisualKind } from "../kind.js";
-import { isDark, labelColumn, labels, onDark, onLight } from "../labels.js";
+import { labelColumn, labels } from "../labels.js";
 import { colour, opacity, size } from "../schemas.js";
+import { isDark, onDark, onLight } from "../shades.js";
 
 /**
  * Clusters: objects that lie close together are one circle with their number, which parts at larger scales. An addition to the
