@@ -9,12 +9,17 @@ import { rulesAt } from "./thinning.js";
 /** Attributes that make what is drawn in one place depend on vertices elsewhere. */
 const farReaching = ["stroke-dasharray", "smooth", "simplify", "geometry-transform", "offset"];
 
-/** Whether a style draws each place of a shape by itself at a scale: fills and strokes, but no labels, dashes or patterns. */
+/**
+ * Whether a style draws each place of a shape by itself at a scale: fills, patterns that all shapes share, and strokes, but no labels
+ * or dashes.
+ */
 export const isDrawnPlaceByPlace = (style: CompiledStyle, scaleDenominator: number): boolean =>
   rulesAt(style, scaleDenominator).every(({ symbolizers }) =>
     symbolizers.every(
       ({ type, attributes }) =>
-        (type === "PolygonSymbolizer" || type === "LineSymbolizer") &&
+        (type === "PolygonSymbolizer" ||
+          type === "LineSymbolizer" ||
+          (type === "PolygonPatternSymbolizer" && attributes.alignment === "global")) &&
         farReaching.every((name) => attributes[name] === undefined),
     ),
   );

@@ -3,6 +3,7 @@ import { mercatorHalf } from "../geo/tile.js";
 import type { Rule, Style, Symbolizer } from "../style/model.js";
 import { type SymbolShape, shapeOf } from "../style/symbol.js";
 import type { Settings } from "./columns.js";
+import { darker, lighter } from "./shades.js";
 import type { ValueContext } from "./value-sql.js";
 
 /** How visualizations are drawn: styles over columns that SQL computes for each object, or for each shape of a chart. */
@@ -241,11 +242,16 @@ export function classRules(
     readonly classes: Settings;
     /** Of points. */
     readonly icon?: MarkerPicture | undefined;
+    /** Told from the others by more than the colour: areas hatched, lines dashed, points rings. */
+    readonly hatched?: boolean;
   },
 ): Rule[] {
   const { opacity } = look.classes;
+  const { hatched = false } = look;
+  const ground = hatched ? lighter({ color: String(look.color) }) : (look.color as string);
+  const strong = hatched ? darker({ color: String(look.color) }) : (look.color as string);
   const lineWidth = bounded(look.classes.lineWidth);
-  const pattern = dashed(look.classes.linePattern, lineWidth);
+  const pattern = dashed(hatched ? "dash" : look.classes.linePattern, lineWidth);
   const points = settings.pointSettings as Settings;
   const border = borderOf(settings);
   const symbols = {
@@ -257,15 +263,18 @@ export function classRules(
             opacity,
             size: iconSize(settings, look.icon),
           })
-        : marker(settings, {
-            fill: look.color,
-            opacity,
-            size: points.sizeEnabled ? bounded(points.size) : pointSize,
-          }),
+        : ringed(
+            marker(settings, {
+              fill: ground,
+              opacity,
+              size: points.sizeEnabled ? bounded(points.size) : pointSize,
+            }),
+            hatched ? strong : undefined,
+          ),
     ],
     LineString: [
       symbolizer("LineSymbolizer", {
-        stroke: look.color as string,
+        stroke: strong,
         "stroke-width": lineWidth,
         "stroke-opacity": opacity as number,
         "stroke-linejoin": "round",
@@ -274,7 +283,8 @@ export function classRules(
       }),
     ],
     Polygon: [
-      symbolizer("PolygonSymbolizer", { fill: look.color as string, "fill-opacity": opacity as number }),
+      symbolizer("PolygonSymbolizer", { fill: ground, "fill-opacity": opacity as number }),
+      ...(hatched ? [hatching(opacity)] : []),
       ...(border ? [symbolizer("LineSymbolizer", border)] : []),
     ],
   };
@@ -285,6 +295,21 @@ export function classRules(
     symbolizers,
   }));
 }
+
+/** One pattern over all objects, which neighbouring tiles continue. */
+const hatching = (opacity: unknown): Symbolizer => ({
+  ...symbolizer("PolygonPatternSymbolizer", { opacity: opacity as number, alignment: "global" }),
+  picture: "icon:hatching",
+});
+
+/** With a rim of this colour in place of its own; undefined = as it is. */
+export const ringed = (circle: Symbolizer, color: string | undefined): Symbolizer =>
+  color === undefined
+    ? circle
+    : {
+        ...circle,
+        attributes: { ...circle.attributes, stroke: color, "stroke-width": "1", "stroke-opacity": "1" },
+      };
 
 /** Side of an icon: that of points where it is set, else its own. */
 const iconSize = (settings: Settings, { side }: MarkerPicture): number => {

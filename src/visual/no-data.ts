@@ -3,13 +3,27 @@ import type { Plain, Settings } from "./columns.js";
 import { classificator, type LastItem } from "./kind.js";
 import { colour, flag } from "./schemas.js";
 
-/** How objects without a value look, of kinds whose classes are of values: pale, and told by the legend where there are any. */
+/**
+ * How objects without a value look, of kinds whose classes are of values: hatched, as some palette has each colour. The legend tells of
+ * them where there are any.
+ */
 
-const schema = z.object({
-  count: z.number().int().min(0).default(0),
-  checked: flag(true),
-  color: colour.default("#d0d0d0"),
-});
+const usual = "#d0d0d0";
+
+const schema = z
+  .object({
+    count: z.number().int().min(0).default(0),
+    checked: flag(true),
+    color: colour.optional(),
+    /** Absent: where no colour is given. */
+    hatched: z.boolean().optional(),
+  })
+  // With another colour, as clients put it into what they were answered, this one counts.
+  .transform(({ color, hatched = color === undefined, ...rest }) => ({
+    ...rest,
+    color: color ?? usual,
+    hatched: hatched && (color ?? usual) === usual,
+  }));
 
 /** `classesSettings.noData`, an addition to the contract. */
 export const noDataSchema = schema.prefault({});
@@ -19,6 +33,8 @@ interface NoData {
   /** Whether they are shown. */
   readonly checked: boolean;
   readonly color: string;
+  /** Whether areas are hatched, lines dashed and points rings. */
+  readonly hatched: boolean;
 }
 
 /** @param classes `classesSettings`; those that were stored before there was such a look have its defaults */

@@ -132,11 +132,19 @@ t.test("a palette that there is not is refused, with the name that may be meant"
 
 t.test("objects without a value are counted, and have a line of the extended legend", async (t) => {
   const { classesSettings } = await show({ type: 1, columnCode: "people" });
-  t.same(classesSettings.noData, { count: 5, checked: true, color: "#d0d0d0" });
+  t.same(classesSettings.noData, { count: 5, checked: true, color: "#d0d0d0", hatched: true });
   t.equal((await legend()).classificators.length, 5, "clients of the contract see the classes");
   const { classificators } = await legend("?extended=1");
   t.match(classificators[5], { value: null, fill: "#d0d0d0", isNoData: true, text: null });
   t.equal((await fetch(server.url + classificators[5].icon)).status, 200);
+  const noDataOf = async (noData: object) =>
+    (await show({ type: 1, columnCode: "people", classesSettings: { noData } })).classesSettings.noData;
+  t.match(await noDataOf({ color: "#d0d0d0" }), { hatched: false }, "a colour of the request counts");
+  t.match(await noDataOf(classesSettings.noData), { hatched: true }, "what is answered can be sent back");
+  t.match(await noDataOf({ ...classesSettings.noData, color: "#abcdef" }), {
+    color: "#abcdef",
+    hatched: false,
+  });
   await show({ type: 1, columnCode: "people", classesSettings: { noData: { checked: false } } });
   t.equal((await legend("?extended=1")).classificators.length, 5);
 });

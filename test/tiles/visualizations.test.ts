@@ -94,7 +94,16 @@ t.test("classes of areas have the legend's colours, and borders", async (t) => {
     "the layer's icon has a colour of it",
   );
   t.ok(near(tile.at(2.5, 5), "#ffffff", 90), "a border between them");
-  t.ok(near(tile.at(2.5, 8.5), "#d0d0d0"), "pale without a value");
+  const inside = [...Array(16 * 16).keys()].map((n) =>
+    tile.at(2.5, 8.5, (n % 16) - 8, Math.floor(n / 16) - 8),
+  );
+  t.ok(
+    inside.some((found) => near(found, "#f1f1f1", 2)) && inside.some((found) => near(found, "#b4b4b4", 16)),
+    "hatched",
+  );
+  const flat = { noData: { color: "#c0c0d0" } };
+  await show("areas", { type: 1, columnCode: "n", classesCount: 5, classesSettings: flat });
+  t.ok(near((await draw("areas", place)).at(2.5, 8.5), "#c0c0d0", 2), "or in the colour of the request");
   const hidden = { noData: { checked: false } };
   await show("areas", { type: 1, columnCode: "n", classesCount: 5, classesSettings: hidden });
   t.equal((await draw("areas", place)).at(2.5, 8.5)[3], 0, "unless they are not to be shown");
@@ -750,7 +759,7 @@ t.test("virtual layers, localised values, timestamps", async (t) => {
   t.ok(near(tile.at(8.5, 2.5), "#253494"));
   await show("view", { type: 3, columnCode: "rank", showText: true, textSettings: { column: "rank" } });
   const bubbles = await draw("view", place);
-  t.ok(near(bubbles.at(5.5, 2.5), "#d0d0d0"), "a pale dot where there is no value");
+  t.ok(near(bubbles.at(5.5, 2.5), "#f1f1f1"), "a pale dot where there is no value");
   t.ok(near(bubbles.at(8.5, 2.5, -10), "#2a6fbb"));
   await show("view", { type: 2, columnCode: "rank", classesSettings: { classes: [{ value: 5 }] } });
   const categories = await draw("view", place);

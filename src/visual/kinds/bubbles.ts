@@ -11,12 +11,13 @@ import {
   iconOf,
   marker,
   pictureMarker,
+  ringed,
   styleOf,
 } from "../drawing.js";
 import { classificator, type Visualization, type VisualKind } from "../kind.js";
 import { countedNoData, noDataItem, noDataOf, noDataSchema } from "../no-data.js";
 import { colour, flag, opacity, path, size } from "../schemas.js";
-import { edgeOf } from "../shades.js";
+import { edgeOf, lighter } from "../shades.js";
 import { classesQuestion } from "../statistics.js";
 import { measure } from "../value-sql.js";
 import type { VisualValues } from "../values.js";
@@ -62,7 +63,7 @@ export const bubbles: VisualKind = {
     if (noData.checked)
       rules.push({
         filter: `[size$]=${noDataSize}`,
-        symbolizers: [noDataDot(settings, classes, noData.color)],
+        symbolizers: [noDataDot(settings, classes)],
       });
     return {
       styles: [styleOf("bubbles", rules)],
@@ -123,7 +124,7 @@ export const bubbles: VisualKind = {
   },
   lastItem: noDataItem,
   lastSymbol: ({ settings, classes }) => ({
-    symbolizers: [noDataDot(settings, classes, noDataOf(classes).color)],
+    symbolizers: [noDataDot(settings, classes)],
     shape: "point",
   }),
 };
@@ -143,10 +144,11 @@ function scaleOf(visualization: Visualization, { range }: VisualValues): BubbleS
 const noDataSize = -1;
 const noDataPixels = 5;
 
-/** With a rim, as pale as it is. */
-function noDataDot(settings: Settings, classes: Settings, color: string): Symbolizer {
-  const dot = marker(settings, { fill: color, opacity: classes.opacity, size: noDataPixels });
-  return { ...dot, attributes: { ...dot.attributes, stroke: "#8c8c8c", "stroke-width": "1" } };
+/** A ring, as pale as it is. */
+function noDataDot(settings: Settings, classes: Settings): Symbolizer {
+  const { color, hatched } = noDataOf(classes);
+  const fill = hatched ? lighter({ color }) : color;
+  return ringed(marker(settings, { fill, opacity: classes.opacity, size: noDataPixels }), "#8c8c8c");
 }
 
 function symbolOf(

@@ -6,6 +6,7 @@ import { classificator, type VisualKind } from "../kind.js";
 import { countedNoData, noDataClass, noDataItem, noDataOf, noDataSchema } from "../no-data.js";
 import { isDiverging, paletteColours, paletteEnds, paletteSchema } from "../palettes.js";
 import { colour, defaultLineWidth, opacity, pattern, size } from "../schemas.js";
+import { lighter } from "../shades.js";
 import { classesQuestion } from "../statistics.js";
 import { measure } from "../value-sql.js";
 
@@ -61,19 +62,23 @@ export const gradient: VisualKind = {
     const column = columnOf(layer, settings.column);
     const count = Math.max(0, breaks.length - 1);
     const opacity = Number(classes.opacity);
-    const fills = Array.from({ length: count }, (_, at) => ({
+    const looks = Array.from({ length: count }, (_, at) => ({
       filter: `[class$]=${at}`,
       color: colourOf(classes, breaks, at),
-      opacity,
+      hatched: false,
     }));
     const noData = noDataOf(classes);
-    if (noData.checked) fills.unshift({ filter: `[class$]=${noDataClass}`, color: noData.color, opacity });
-    const rules = fills.flatMap(({ filter, color }) =>
-      classRules(layer, settings, { filter, color, classes }),
+    if (noData.checked) looks.unshift({ ...noData, filter: `[class$]=${noDataClass}` });
+    const rules = looks.flatMap(({ filter, color, hatched }) =>
+      classRules(layer, settings, { filter, color, hatched, classes }),
     );
     return {
       styles: [styleOf("classes", rules)],
-      fills,
+      fills: looks.map(({ filter, color, hatched }) => ({
+        filter,
+        color: hatched ? lighter({ color }) : color,
+        opacity,
+      })),
       place: "object",
       columns: (context) => {
         const known = classSql(column && measure(column, context), breaks);
@@ -98,7 +103,7 @@ export const gradient: VisualKind = {
   },
   lastItem: noDataItem,
   lastSymbol: ({ layer, settings, classes }) =>
-    classSymbol(layer, settings, { color: noDataOf(classes).color, classes }),
+    classSymbol(layer, settings, { ...noDataOf(classes), classes }),
 };
 
 /**
