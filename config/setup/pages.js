@@ -9,6 +9,7 @@ import { build } from "esbuild";
  */
 
 const modules = "dist/src/viewer/browser";
+const styles = "src/viewer/static";
 const scripts = "dist/src/viewer/scripts";
 const packed = "dist/src/viewer/packed";
 /** Below this it would not save a packet. */
@@ -34,12 +35,30 @@ export async function bundlePages() {
     outfile: join(scripts, "app.js"),
     external: ["./tools/*", "./texts/*"],
   });
+  // A part of the page itself, from which it names other files.
   await build({
     ...options,
-    format: "iife",
     entryPoints: [join(modules, "early.js")],
     outfile: join(scripts, "early.js"),
-    external: ["./texts/*"],
+    // Its names are its own.
+    banner: { js: "(()=>{" },
+    footer: { js: "})();" },
+    plugins: [
+      {
+        name: "named from the page",
+        setup: ({ onResolve }) =>
+          onResolve({ filter: /^\.\/texts\// }, ({ path }) => ({
+            path: path.replace("./", "./viewer/build/"),
+            external: true,
+          })),
+      },
+    ],
+  });
+  await build({
+    ...options,
+    entryPoints: ["viewer", "tools"].map((name) => join(styles, `${name}.css`)),
+    outdir: scripts,
+    external: ["images/*"],
   });
   const texts = join(modules, "texts");
   await build({

@@ -140,7 +140,9 @@ t.test("each combination of layers, base, language, quality and density is its o
   await addObject(server, "green", square(5, 5, 10), { map: "m" });
   const at = async (query: string) => {
     const image = await picture((await bytes(url + query)).body);
-    return { colour: image.at(image.width / 2, image.height / 2), width: image.width };
+    // With a loss it may be a little beside the colour.
+    const colour = image.at(image.width / 2, image.height / 2).map((part) => Math.round(part / 5) * 5);
+    return { colour, width: image.width };
   };
   const red = [255, 0, 0, 255];
   const colours = { [`&layers=${layer.id}`]: red, [`&layers=${green.id}`]: [0, 255, 0, 255], "": red };
@@ -161,7 +163,7 @@ t.test("each combination of layers, base, language, quality and density is its o
   await server.api("DELETE", "m/layers/green/", { token: await server.token("editor") });
 });
 
-t.test("WebP tiles are the PNG ones in fewer bytes, by path and by query", async (t) => {
+t.test("WebP tiles are the PNG ones in fewer bytes, or nearly so", async (t) => {
   const css = "#a { polygon-fill: #ff0000; } #a::b { line-width: 9; line-opacity: 0.5; line-color: #00f; }";
   await makeMap(server, "formats");
   await makeStyledLayer(server, "formats", "a", css);
@@ -177,6 +179,13 @@ t.test("WebP tiles are the PNG ones in fewer bytes, by path and by query", async
   t.equal(webp.body.toString("latin1", 8, 12), "WEBP");
   t.ok(webp.body.length < png.body.length, `${webp.body.length} of ${png.body.length}`);
   t.same(await pixels(webp.body), await pixels(png.body));
+  const small = await bytes(`${address}&f=webp&q=1`);
+  const parts = (all: Awaited<ReturnType<typeof pixels>>) => all.flatMap((pixel) => [...pixel]);
+  const meant = parts(await pixels(png.body));
+  const farthest = Math.max(
+    ...parts(await pixels(small.body)).map((part, at) => Math.abs(part - meant[at]!)),
+  );
+  t.ok(farthest < 48, `differs by up to ${farthest}`);
   const tile = `${server.url}/tms/p/formats/6/33/30`;
   for (const [path, type] of Object.entries({ ".webp": "webp", "@2x.webp": "webp", ".png": "png" })) {
     t.equal((await fetch(`${tile}${path}`)).headers.get("content-type"), `image/${type}`, path);

@@ -61,7 +61,7 @@ for (const [name, address, options] of [
       const problems: string[] = [];
       page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
       page.on("request", (request) => request.url().includes("/?x=") && asked.push(request.url()));
-      const start = await hold(page, "**/{app,leaflet}.js");
+      const start = await hold(page, "**/app.js");
       await page.goto(server.url + address, { waitUntil: "commit" });
       await until(
         page,
@@ -159,12 +159,6 @@ t.test("without its texts the viewer speaks English", async (t) => {
   const page = await openWithout("german.js", "de-AT");
   await soon(t).equal(() => page.textContent(".layers-title"), "Layers");
   await soon(t).equal(() => page.getAttribute("html", "lang"), "en");
-  await page.context().close();
-});
-
-t.test("the viewer does without the early script", async (t) => {
-  const page = await openWithout("early.js", "en-GB");
-  await soon(t).equal(() => page.textContent(".chooser-title"), "Town");
   await page.context().close();
 });
 

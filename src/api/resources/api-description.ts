@@ -14,7 +14,7 @@ import { immutable, ownContent, pageReply, revalidate } from "./pages.js";
 /** The OpenAPI document at `/openapi.json`, and Swagger UI at `/docs/api/`. */
 
 /** Swagger UI needs inline styles; scripts and requests are limited to this origin. */
-const contentSecurityPolicy = ownContent("'unsafe-inline'");
+const contentSecurityPolicy = ownContent({ styles: "'unsafe-inline'" });
 
 /** The operation that returns the OpenAPI document of the given operations and of itself. */
 export function descriptionOperation(others: readonly Operation[]): Operation {

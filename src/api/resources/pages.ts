@@ -12,13 +12,20 @@ export const immutable = "public, max-age=31536000, immutable";
 /**
  * Content-Security-Policy that allows only this origin: no inline scripts, no other hosts, no plug-ins, no framing by
  * other sites.
- * @param styles additional sources of styles
- * @param framedBy who may show the page in a frame
+ * @param more sources of styles and scripts besides, and who may show the page in a frame
  */
-export const ownContent = (styles = "", framedBy = "'self'"): string =>
+export const ownContent = ({
+  styles = "",
+  scripts = "",
+  framedBy = "'self'",
+}: {
+  readonly styles?: string;
+  readonly scripts?: string;
+  readonly framedBy?: string;
+} = {}): string =>
   [
     "default-src 'none'",
-    "script-src 'self'",
+    `script-src 'self'${scripts && ` ${scripts}`}`,
     `style-src 'self'${styles && ` ${styles}`}`,
     "img-src 'self' data: blob:",
     "connect-src 'self'",

@@ -12,12 +12,10 @@ import { immutable, ownContent, pageReply, revalidate } from "./pages.js";
 
 /** The map viewer at `/`, its files, and its list of maps. */
 
-const contentSecurityPolicy = ownContent();
-/** Any page may show it in a frame: it uses no session and has nothing to sign in with. */
-const embeddedPolicy = ownContent("", "*");
+const filePolicy = ownContent();
 
 const fileReply = (request: Request, file: PageFile, cacheControl: string): Reply =>
-  pageReply(request, file, { cacheControl, contentSecurityPolicy });
+  pageReply(request, file, { cacheControl, contentSecurityPolicy: filePolicy });
 
 const listParameters = {
   lng: text("Language of names.").default("en"),
@@ -47,6 +45,10 @@ async function listMaps(request: Request, services: Services): Promise<Reply> {
 
 /** Routes of the viewer, for the files loaded by `loadViewerFiles()`. */
 export function viewerRoutesOf(table: ViewerFiles): Route<Services>[] {
+  const scripts = `'${table.scriptHash}'`;
+  const contentSecurityPolicy = ownContent({ scripts });
+  /** Any page may show it in a frame: it uses no session and has nothing to sign in with. */
+  const embeddedPolicy = ownContent({ scripts, framedBy: "*" });
   /** A request with an older build id (a page opened before an update) gets the current file, not as immutable. */
   const built = (request: Request, name: string): Reply => {
     const file = table.files.get(name);
@@ -57,7 +59,8 @@ export function viewerRoutesOf(table: ViewerFiles): Route<Services>[] {
     {
       methods: ["GET"],
       path: "/",
-      handler: (request) => fileReply(request, table.index, revalidate),
+      handler: (request) =>
+        pageReply(request, table.index, { cacheControl: revalidate, contentSecurityPolicy }),
     },
     {
       methods: ["GET"],

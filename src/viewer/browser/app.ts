@@ -1,3 +1,4 @@
+import "leaflet";
 import type { Locale } from "./attributes.js";
 import { DataLanguages } from "./data-languages.js";
 import { h } from "./dom.js";

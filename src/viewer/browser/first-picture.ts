@@ -41,17 +41,11 @@ export function showFirstPicture(source: TileSource, view: View): void {
     overflow: "hidden",
     pointerEvents: "none",
   });
-  const show = (zoom: number) => {
-    const tiles = tilesOf({ source, page, origin }, zoom, tileSize * 2 ** (z - zoom));
-    element.append(...tiles);
-    return tiles;
-  };
-  if (hasSlowLine() && z >= coarser) {
-    const came = show(z - coarser).map(
-      (tile) => new Promise((resolve) => tile.addEventListener("load", resolve)),
-    );
-    Promise.all(came).then(() => element.isConnected && show(z));
-  } else show(z);
+  const show = (zoom: number) =>
+    element.append(...tilesOf({ source, page, origin }, zoom, tileSize * 2 ** (z - zoom)));
+  // Browsers ask in this order, and show the later ones over the earlier.
+  if (hasSlowLine() && z >= coarser) show(z - coarser);
+  show(z);
   document.body.append(element);
   globalThis.firstPicture = { element, view: { ...view, zoom: z }, source, since: performance.now() };
 }
@@ -69,29 +63,31 @@ interface Page {
   readonly origin: { readonly x: number; readonly y: number };
 }
 
-/** The tiles of a zoom that the page shows. @param size in which they are shown, in pixels */
+/** The tiles of a zoom that the page shows, from its middle outwards. @param size in which they are shown, in pixels */
 function tilesOf({ source, page, origin }: Page, zoom: number, size: number): HTMLImageElement[] {
   const last = 2 ** zoom - 1;
   const lastBefore = (pixel: number) => Math.ceil(pixel / size) - 1;
-  const tiles: HTMLImageElement[] = [];
   const { left, top, width, height } = page;
-  for (
-    let row = Math.max(0, Math.floor(top / size));
-    row <= Math.min(last, lastBefore(top + height));
-    row++
-  ) {
-    for (let column = Math.floor(left / size); column <= lastBefore(left + width); column++) {
-      const tile = document.createElement("img");
-      tile.alt = "";
-      Object.assign(tile.style, {
-        position: "absolute",
-        width: `${size}px`,
-        height: `${size}px`,
-        transform: `translate(${column * size - origin.x}px, ${row * size - origin.y}px)`,
-      });
-      tile.src = tileAddress(source, { x: column, y: row, z: zoom });
-      tiles.push(tile);
+  const places: { readonly x: number; readonly y: number; readonly away: number }[] = [];
+  for (let y = Math.max(0, Math.floor(top / size)); y <= Math.min(last, lastBefore(top + height)); y++) {
+    for (let x = Math.floor(left / size); x <= lastBefore(left + width); x++) {
+      const away = Math.hypot((x + 0.5) * size - left - width / 2, (y + 0.5) * size - top - height / 2);
+      places.push({ x, y, away });
     }
   }
-  return tiles;
+  places.sort((a, b) => a.away - b.away);
+  return places.map(({ x, y }) => {
+    const tile = document.createElement("img");
+    tile.alt = "";
+    // Else the line is left to scripts that come to nothing without them.
+    tile.fetchPriority = "high";
+    Object.assign(tile.style, {
+      position: "absolute",
+      width: `${size}px`,
+      height: `${size}px`,
+      transform: `translate(${x * size - origin.x}px, ${y * size - origin.y}px)`,
+    });
+    tile.src = tileAddress(source, { x, y, z: zoom });
+    return tile;
+  });
 }

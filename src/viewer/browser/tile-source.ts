@@ -35,7 +35,7 @@ export function tileSource(
     background: background === false ? 0 : undefined,
     lng,
     retina: isSharp ? 2 : undefined,
-    q: hasSlowLine() ? 1 : undefined,
+    ...(hasSlowLine() && { q: 1, f: "webp" }),
     token,
   });
   return { path: `tms/${path(project, map)}`, query: query.replace("?", "&") };
@@ -46,8 +46,8 @@ declare global {
 }
 
 /**
- * Whether the browser tells that its line is slow, or that bytes are dear: then tiles have a palette, which makes them less
- * than half as large. It is the same as long as the page is open, so that no tile is asked for twice.
+ * Whether the browser tells that its line is slow, or that bytes are dear: then tiles may differ a little from what was drawn,
+ * which makes them a fifth as large. It is the same as long as the page is open, so that no tile is asked for twice.
  */
 export function hasSlowLine(): boolean {
   const { connection } = navigator as { connection?: { effectiveType?: string; saveData?: boolean } };
