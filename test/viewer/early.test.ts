@@ -98,7 +98,7 @@ for (const [name, address, options] of [
   );
 }
 
-t.test("on a slow line coarse tiles come first, and all have a palette", async (t) => {
+t.test("on a slow line coarse tiles come first, then those of the middle, all in few bytes", async (t) => {
   const context = await browser.newContext({ locale: "en-GB", reducedMotion: "reduce", ...desktop });
   const page = await context.newPage();
   const asked: URL[] = [];
@@ -112,6 +112,7 @@ t.test("on a slow line coarse tiles come first, and all have a palette", async (
   const start = await hold(page, "**/app.js");
   await page.goto(`${server.url}/#project=p&map=town&z=4&lat=10&lon=10`, { waitUntil: "commit" });
   await soon(t).ok(() => asked.some(({ searchParams }) => searchParams.get("z") === "4"));
+  t.equal(await page.locator(".viewer").count(), 0, "before the viewer is there");
   start();
   await pictureComplete(page);
   await soon(t).equal(() => page.locator("body > div > div > img").count(), 0, "the map has taken its place");
@@ -119,10 +120,38 @@ t.test("on a slow line coarse tiles come first, and all have a palette", async (
   t.same(zooms, [...zooms].sort(), "the coarse ones first");
   t.same(new Set(zooms), new Set([2, 4]));
   t.ok(zooms.filter((zoom) => zoom === 2).length < zooms.length / 4);
-  t.ok(asked.every(({ searchParams }) => searchParams.get("q") === "1"));
+  const sharp = asked.filter(({ searchParams }) => searchParams.get("z") === "4");
+  t.same([...sharp[0]!.searchParams].slice(0, 2), Object.entries({ x: "8", y: "8" }));
+  t.match(sharp.at(-1)!.search, /x=(?:5|11)&/);
+  t.ok(asked.every(({ search }) => search.endsWith("&q=1&f=webp")));
   t.equal(new Set(asked.map(String)).size, asked.length, "each once");
   await context.close();
 });
+
+t.test(
+  "a window that becomes another size while the viewer is on its way has each tile once, in its place",
+  async (t) => {
+    const context = await browser.newContext({ locale: "en-GB", reducedMotion: "reduce", ...desktop });
+    const page = await context.newPage();
+    const asked: string[] = [];
+    page.on("request", (request) => request.url().includes("/?x=") && asked.push(request.url()));
+    const start = await hold(page, "**/app.js");
+    await page.goto(`${server.url}/#project=p&map=town&z=4&lat=10&lon=10`, { waitUntil: "commit" });
+    const isThere = `document.images.length > 3 && [...document.images].every((image) => image.complete)`;
+    await until(page, isThere);
+    const middle = async (x: number, y: number) => (await screen(page)).at(x, y);
+    const before = await middle(640, 400);
+    await page.setViewportSize({ width: 1000, height: 600 });
+    await until(page, `innerWidth === 1000 && ${isThere}`);
+    await soon(t).same(() => middle(500, 300), before, "the middle has stayed in the middle");
+    t.notSame(await middle(640, 400), before);
+    start();
+    await pictureComplete(page);
+    await soon(t).equal(() => page.locator("body > div > div > img").count(), 0);
+    t.equal(new Set(asked).size, asked.length, "each is asked for once");
+    await context.close();
+  },
+);
 
 t.test(
   "texts are loaded in the language of the interface only, and asked for before the viewer is there",

@@ -76,12 +76,20 @@ function showFirst(
   // Once the viewer is there, it shows the map itself.
   if (!elements || address.opacity || document.querySelector(".viewer")) return;
   const tree = new LayerTree(elements, address.layers);
-  const isWhole = isWorld(tree.extent()) && !address.object;
-  const { innerWidth, innerHeight, devicePixelRatio } = window;
-  const world = () => worldView(innerWidth, innerHeight, matchMedia(phonePages).matches);
-  const view = address.view ?? (isWhole ? world() : undefined);
+  if (!address.view && (!isWorld(tree.extent()) || address.object)) return;
   const shows = { layers: tree.selection, base: address.base };
-  if (view) showFirstPicture(tileSource(mapId, shows, { lng, isSharp: devicePixelRatio > 1 }), view);
+  const show = () => {
+    const { innerWidth, innerHeight, devicePixelRatio } = window;
+    const view = address.view ?? worldView(innerWidth, innerHeight, matchMedia(phonePages).matches);
+    showFirstPicture(tileSource(mapId, shows, { lng, isSharp: devicePixelRatio > 1 }), view);
+  };
+  show();
+  window.addEventListener("resize", () => {
+    // Until the viewer has taken it.
+    if (!globalThis.firstPicture) return;
+    globalThis.firstPicture.element.remove();
+    show();
+  });
 }
 
 loadTexts(language).catch(() => undefined);

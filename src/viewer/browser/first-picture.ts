@@ -47,7 +47,8 @@ export function showFirstPicture(source: TileSource, view: View): void {
   if (hasSlowLine() && z >= coarser) show(z - coarser);
   show(z);
   document.body.append(element);
-  globalThis.firstPicture = { element, view: { ...view, zoom: z }, source, since: performance.now() };
+  const since = globalThis.firstPicture?.since ?? performance.now();
+  globalThis.firstPicture = { element, view: { ...view, zoom: z }, source, since };
 }
 
 interface Page {
