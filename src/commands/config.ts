@@ -56,7 +56,7 @@ Example:
   config
     .command("check")
     .description("check the configuration; each problem names the key and the expected form")
-    .addHelpText("after", "\nExample:\n  $ mapwright --config mapwright.json config check")
+    .addHelpText("after", `\nExample:\n  $ ${programName()} --config mapwright.json config check`)
     .action(async (_options: unknown, command: Command) => {
       const { problems } = await loadPlugins(configOf(env, command).visualPlugins);
       if (problems.length > 0)

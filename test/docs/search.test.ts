@@ -51,6 +51,7 @@ const questions: readonly (readonly [question: string, page: string])[] = [
   ["wfs", "how-to/private-maps-in-other-programs"],
   ["largest import", "how-to/limits"],
   ["maximum file size", "how-to/limits"],
+  ["how big can an upload be", "how-to/limits"],
   ["how many layers can a map have", "how-to/limits"],
   ["private map in QGIS", "how-to/private-maps-in-other-programs"],
   ["add a user", "how-to/users-and-rights"],
