@@ -41,11 +41,16 @@ export function showFirstPicture(source: TileSource, view: View): void {
     overflow: "hidden",
     pointerEvents: "none",
   });
-  const show = (zoom: number) =>
-    element.append(...tilesOf({ source, page, origin }, zoom, tileSize * 2 ** (z - zoom)));
+  const tilesAt = (zoom: number) => tilesOf({ source, page, origin }, zoom, tileSize * 2 ** (z - zoom));
   // Browsers ask in this order, and show the later ones over the earlier.
-  if (hasSlowLine() && z >= coarser) show(z - coarser);
-  show(z);
+  if (hasSlowLine() && z >= coarser) {
+    const coarse = document.createElement("div");
+    // Names of four times their size say nothing.
+    coarse.style.filter = "blur(8px)";
+    coarse.append(...tilesAt(z - coarser));
+    element.append(coarse);
+  }
+  element.append(...tilesAt(z));
   document.body.append(element);
   const since = globalThis.firstPicture?.since ?? performance.now();
   globalThis.firstPicture = { element, view: { ...view, zoom: z }, source, since };
