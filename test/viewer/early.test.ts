@@ -129,6 +129,31 @@ t.test("on a slow line coarse tiles come first, then those of the middle, all in
 });
 
 t.test(
+  "a viewer that is there before the layers lets the first tiles be asked for before it is built",
+  async (t) => {
+    const context = await browser.newContext({ locale: "en-GB", reducedMotion: "reduce", ...desktop });
+    const page = await context.newPage();
+    await page.addInitScript(`
+    globalThis.added = [];
+    new MutationObserver((changes) => {
+      for (const { addedNodes } of changes)
+        for (const one of addedNodes)
+          if (one.parentElement === document.body && one.matches("div"))
+            globalThis.added.push(one.matches(".viewer") ? "viewer" : "tiles");
+    }).observe(document, { childList: true, subtree: true });
+  `);
+    const answer = await hold(page, "**/layers/?*");
+    const scriptCame = page.waitForEvent("requestfinished", (request) => request.url().endsWith("/app.js"));
+    await page.goto(`${server.url}/#project=p&map=town&z=4&lat=10&lon=10`, { waitUntil: "commit" });
+    await scriptCame;
+    answer();
+    await pictureComplete(page);
+    t.equal(await page.evaluate("added[0]"), "tiles");
+    await context.close();
+  },
+);
+
+t.test(
   "a window that becomes another size while the viewer is on its way has each tile once, in its place",
   async (t) => {
     const context = await browser.newContext({ locale: "en-GB", reducedMotion: "reduce", ...desktop });

@@ -2,6 +2,7 @@ import "leaflet";
 import type { Locale } from "./attributes.js";
 import { DataLanguages } from "./data-languages.js";
 import { h } from "./dom.js";
+import { earlyEnded } from "./early-answers.js";
 import { isEmbedded } from "./embed.js";
 import { chooseLanguage, type Language } from "./language.js";
 import { MapServer } from "./map-server.js";
@@ -25,6 +26,7 @@ document.title = `${t("viewerTitle")} · Mapwright`;
 const embedded = isEmbedded();
 const sessions = new Sessions(embedded ? undefined : openStorage());
 const dataLanguages = new DataLanguages();
+await earlyEnded();
 const root = h("div", { class: "viewer" });
 document.body.replaceChildren(root);
 await new Viewer(root, {

@@ -95,5 +95,5 @@ function showFirst(
 loadTexts(language).catch(() => undefined);
 if (!hasSession()) {
   globalThis.earlyAnswers = answers;
-  askForFirst().catch(() => undefined); // the viewer tells what fails
+  globalThis.earlyEnd = askForFirst().catch(() => undefined); // the viewer tells what fails
 }
