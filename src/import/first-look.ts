@@ -13,7 +13,7 @@ import {
 
 /** The default style of a layer that has got its first objects: it suits their kind, their number and their names. */
 
-/** From so many on objects are drawn small. */
+/** From so many on labels keep clear of no points. */
 const crowdedRows = 20_000;
 /** Objects, columns of each kind, and characters of a value that are looked at: the layer is locked meanwhile. */
 const sampleRows = 1_000;
@@ -60,7 +60,12 @@ export async function dressLayer(tx: Queryable, objects: FirstObjects): Promise<
   ]);
   const look = readDefault(node?.css ?? "", before);
   if (!look) return;
-  const dressed: DefaultLook = { ...look, crowded: rows >= crowdedRows, label: await labelOf(tx, objects) };
+  const dressed: DefaultLook = {
+    ...look,
+    crowded: rows >= crowdedRows,
+    room: await roomOf(tx, objects),
+    label: await labelOf(tx, objects),
+  };
   const style = defaultStyle(kind, dressed);
   // Any update of a node makes all nodes read its map again.
   if (style === node!.css) return;
@@ -137,13 +142,51 @@ async function values(tx: Queryable, layerId: number, { physical }: Column): Pro
   return found!;
 }
 
+/** Pixels between objects, or that areas are wide, which symbols of full size need. */
+const neededPixels = { Point: 12, LineString: 10, Polygon: 24, Unknown: 12 } as const;
+/** Objects of which the room is measured, and how many of the nearest ones of each: the first may lie on the same place. */
+const [measuredRows, nearest] = [200, 8];
+/** Of those measured, the part that may have less room: dense places are where objects merge. */
+const denserPart = 0.25;
+
+/** The lowest zoom at which the objects have room for symbols of full size; undefined = nothing tells. */
+async function roomOf(tx: Queryable, objects: FirstObjects): Promise<number | undefined> {
+  const { layerId, kind, rows } = objects;
+  const table = layerTable(layerId);
+  // The same in each import of the same objects.
+  const sampled =
+    rows > importanceRows ? ` tablesample system (${(100 * importanceRows) / rows}) repeatable (0)` : "";
+  const sample = `select svc_id, geom_3857 as geom from ${table}${sampled} where geom_3857 is not null order by md5(svc_id::text) limit ${measuredRows}`;
+  const measured = {
+    Point: `select (select min(d) from (select st_distance(o.geom_3857, s.geom) as d from ${table} o where o.svc_id <> s.svc_id
+      order by o.geom_3857 <-> s.geom limit ${nearest}) n where d > 0) as metres from (${sample}) s`,
+    LineString: `select ${await areaOf(tx, layerId)} / nullif(st_length(geom) * ${rows}, 0) as metres from (${sample}) s`,
+    Polygon: `select sqrt(nullif(st_area(geom), 0)) as metres from (${sample}) s`,
+    Unknown: `select sqrt(${await areaOf(tx, layerId)} / ${Math.max(1, rows)}) as metres`,
+  }[kind];
+  const share =
+    kind === "LineString"
+      ? "1 / avg(1 / metres)"
+      : `percentile_cont(${denserPart}) within group (order by metres)`;
+  const [found] = await tx.query<{ metres: number | null }>(`select ${share} as metres from (${measured}) m`);
+  const metres = Number(found?.metres ?? 0);
+  if (!(metres > 0)) return undefined;
+  const zoom = Math.ceil(Math.log2((neededPixels[kind] * worldMetres) / 256 / metres));
+  return Math.min(lastZoom, Math.max(0, zoom));
+}
+
 /** The zoom at which tiles of the layer's area have room for a label of each object, on average. */
 async function zoomOfLabels(tx: Queryable, { layerId, rows }: FirstObjects): Promise<number> {
+  const share = Math.max(await areaOf(tx, layerId), 1) / worldMetres ** 2;
+  return Math.min(lastZoom, Math.max(0, Math.ceil(Math.log(rows / labelsPerTile / share) / Math.log(4))));
+}
+
+/** Square metres of the box around the objects, in EPSG:3857. */
+async function areaOf(tx: Queryable, layerId: number): Promise<number> {
   const [extent] = await tx.query<{ area: number | null }>(
     `select st_area(box) as area from (
        select st_estimatedextent(split_part($1, '.', 1), split_part($1, '.', 2), 'geom_3857') as box) found`,
     [layerTable(layerId)],
   );
-  const share = Math.max(extent?.area ?? 0, 1) / worldMetres ** 2;
-  return Math.min(lastZoom, Math.max(0, Math.ceil(Math.log(rows / labelsPerTile / share) / Math.log(4))));
+  return extent?.area ?? 0;
 }

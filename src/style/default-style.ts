@@ -12,8 +12,10 @@ export const hueCount = hues.length;
 export interface DefaultLook {
   /** Place of the colour among those that layers have in turn, from 0. */
   readonly hue?: number | undefined;
-  /** Whether the layer has very many objects: they are drawn small. */
+  /** Whether the layer has very many objects. */
   readonly crowded?: boolean | undefined;
+  /** The lowest zoom at which the objects have room for symbols of full size; absent = not known. */
+  readonly room?: number | undefined;
   readonly label?: Label | undefined;
 }
 
@@ -37,38 +39,52 @@ export const rarity = 16;
 const zoomsPerStep = 2;
 
 /**
- * Sizes grow with the zoom. The full ones come first: symbols in legends have them. Labels keep clear of points, but not of
- * very many, which would leave them no room.
+ * Sizes grow with the zoom: they are full where the objects have room, and less where they would merge. The full ones come first: symbols
+ * in legends have them.
  */
-const point = (hue: string, crowded: boolean): string =>
-  crowded
-    ? `  marker-width: 5;
-  marker-fill: ${hue};
-  marker-line-color: #ffffff;
-  marker-line-width: 0.5;
-  marker-allow-overlap: true;
-  marker-ignore-placement: true;
-  [zoom<13] { marker-width: 3; marker-line-width: 0; }
-  [zoom<8] { marker-width: 2; marker-line-width: 0; }`
-    : `  marker-width: 8;
+interface Sizes {
+  readonly hue: string;
+  readonly crowded: boolean;
+  /** As in `DefaultLook`. */
+  readonly room: number | undefined;
+}
+
+/** Rules for the zooms below some, the highest first; none for what is below all zooms. */
+const below = (...steps: readonly (readonly [zoom: number, attributes: string])[]): string =>
+  steps
+    .filter(([zoom]) => zoom > 0)
+    .map(([zoom, attributes]) => `\n  [zoom<${zoom}] { ${attributes} }`)
+    .join("");
+
+/** Labels keep clear of points, but not of very many, which would leave them no room. */
+const point = ({ hue, crowded, room }: Sizes): string => `  marker-width: 8;
   marker-fill: ${hue};
   marker-line-color: #ffffff;
   marker-line-width: 1;
-  marker-allow-overlap: true;
-  [zoom<10] { marker-width: 6; }
-  [zoom<5] { marker-width: 5; marker-line-width: 0.75; }`;
-const line = (hue: string, crowded: boolean): string => `  line-color: ${hue};
-  line-width: ${crowded ? 1.2 : 2};
+  marker-allow-overlap: true;${crowded ? "\n  marker-ignore-placement: true;" : ""}${
+    room === undefined
+      ? below([10, "marker-width: 6;"], [5, "marker-width: 5; marker-line-width: 0.75;"])
+      : below(
+          [room, "marker-width: 6; marker-line-width: 0.75;"],
+          [room - 1, "marker-width: 4; marker-line-width: 0.5;"],
+          [room - 2, "marker-width: 3; marker-line-width: 0;"],
+          [room - 4, "marker-width: 2; marker-line-width: 0;"],
+        )
+  }`;
+const line = ({ hue, room = 10 }: Sizes): string => `  line-color: ${hue};
+  line-width: 2;
   line-join: round;
-  line-cap: round;
-  [zoom<${crowded ? 13 : 10}] { line-width: ${crowded ? 0.6 : 1.5}; }
-  [zoom<${crowded ? 9 : 5}] { line-width: ${crowded ? 0.4 : 1}; }`;
-const polygon = (hue: string, crowded: boolean): string => `  polygon-fill: ${hue};
+  line-cap: round;${below(
+    [room, "line-width: 1.5;"],
+    [room - 1, "line-width: 1;"],
+    [room - 2, "line-width: 0.6;"],
+    [room - 3, "line-width: 0.4;"],
+  )}`;
+const polygon = ({ hue, room = 7 }: Sizes): string => `  polygon-fill: ${hue};
   polygon-opacity: 0.25;
   line-color: ${hue};
-  line-width: ${crowded ? 0.8 : 1.2};
-  line-join: round;
-  [zoom<${crowded ? 13 : 7}] { line-width: ${crowded ? 0.3 : 0.8}; }`;
+  line-width: 1.2;
+  line-join: round;${below([room, "line-width: 0.8;"], [room - 2, "line-width: 0.3;"])}`;
 
 const text = (column: string): string => `  text-name: [${column}];
   text-face-name: "DejaVu Sans Book";
@@ -87,9 +103,11 @@ const placements = {
   LineString: `  text-placement: line;
   text-spacing: 400;
   text-max-char-angle-delta: 30;
-  text-min-path-length: 40;`,
+  text-min-path-length: 40;
+  text-margin: 3;`,
   Polygon: `  text-placement: interior;
-  text-wrap-width: 80;`,
+  text-wrap-width: 80;
+  text-margin: 3;`,
 } as const;
 
 const symbols = { Point: point, LineString: line, Polygon: polygon } as const;
@@ -113,15 +131,15 @@ const byKind = (kind: GeometryKind, block: (kind: keyof typeof symbols) => strin
 /** In a layer's own style every `#id` selects that layer. */
 export function defaultStyle(
   kind: GeometryKind,
-  { hue = 0, crowded = false, label }: DefaultLook = {},
+  { hue = 0, crowded = false, room, label }: DefaultLook = {},
 ): string {
-  const colour = hues[hue % hueCount]!;
+  const sizes = { hue: hues[hue % hueCount]!, crowded, room };
   // Where points are too near to each other for all their names, some are named above them.
   const crowd = (of: keyof typeof symbols): string =>
     label && of === "Point" && !crowded
       ? `\n  [zoom<${label.fromZoom}] { marker-ignore-placement: true; }`
       : "";
-  const symbol = `#layer {\n${byKind(kind, (of) => symbols[of](colour, crowded) + crowd(of))}\n}\n`;
+  const symbol = `#layer {\n${byKind(kind, (of) => symbols[of](sizes) + crowd(of))}\n}\n`;
   if (!label) return symbol;
   const names = byKind(kind, (of) => `${text(label.column)}\n${placements[of]}`);
   const { fromZoom, importance } = label;
@@ -149,8 +167,11 @@ export function readDefault(css: string, kind: GeometryKind): DefaultLook | unde
       ? undefined
       : { column, fromZoom: +fromZoom, ...(importance && { importance }) };
   const hue = hueOf(css);
-  return [false, true]
-    .map((crowded) => ({ hue, crowded, label }))
+  const zooms = [...css.matchAll(/\[zoom<(\d+)\]/g)].map(([, zoom]) => Number(zoom));
+  // Of the kinds that have no rule for the zooms below 1.
+  const rooms = new Set([undefined, 0, ...zooms]);
+  return [...rooms]
+    .flatMap((room) => [false, true].map((crowded) => ({ hue, crowded, room, label })))
     .find((look) => defaultStyle(kind, look) === css);
 }
 

@@ -60,7 +60,55 @@ t.test("what has many inhabitants is named before the rest, and from lower zooms
   t.equal(words.look?.label?.importance, undefined);
 });
 
-t.test("a layer of very many objects draws them small", async (t) => {
+t.test("symbols are of full size from the zoom on at which the objects have room", async (t) => {
+  const scattered = (degrees: number, count: number) =>
+    collection(
+      ...Array.from({ length: count }, (_, at) =>
+        feature({}, point(10 + degrees * (at % 30), 40 + degrees * Math.floor(at / 30))),
+      ),
+    );
+  const roomOf = async (content: unknown) => (await lookAfter(content)).look?.room;
+  // A degree is 0.7 pixels at zoom 0, and 12 pixels at zoom 4 or 5.
+  const wide = (await roomOf(scattered(1, 300)))!;
+  t.ok(wide >= 4 && wide <= 5, String(wide));
+  t.equal(await roomOf(scattered(1 / 64, 300)), wide + 6, "six zooms later where all is 64 times nearer");
+  t.equal(await roomOf(scattered(1, 1)), undefined, "one tells nothing");
+  t.equal(await roomOf(rows(() => ({}), 4000)), 7, "not where several lie on one place");
+  const area = (degrees: number) => ({
+    type: "Polygon",
+    coordinates: [
+      [
+        [10, 10],
+        [10 + degrees, 10],
+        [10 + degrees, 10 + degrees],
+        [10, 10 + degrees],
+        [10, 10],
+      ],
+    ],
+  });
+  const large = (await roomOf(collection(feature({}, area(8)))))!;
+  t.equal(await roomOf(collection(feature({}, area(1)))), large + 3, "small areas need larger zooms");
+  const lines = (count: number) =>
+    collection(
+      ...Array.from({ length: count }, (_, at) =>
+        feature(
+          {},
+          {
+            type: "LineString",
+            coordinates: [
+              [10, 10 + (20 * at) / count],
+              [30, 10 + (20 * at) / count],
+            ],
+          },
+        ),
+      ),
+    );
+  const few = (await roomOf(lines(16)))!;
+  const many = (await roomOf(lines(512)))!;
+  t.ok(many - few >= 4 && many - few <= 6, `${few}, ${many}`);
+});
+
+t.test("labels keep clear of points, but not of very many", async (t) => {
   t.equal((await lookAfter(rows(() => ({}), 500))).look?.crowded, false);
   t.equal((await lookAfter(rows(() => ({}), 20_000))).look?.crowded, true);
 });
