@@ -68,7 +68,7 @@ const point = ({ hue, crowded, room }: Sizes): string => `  marker-width: 8;
           [room, "marker-width: 6; marker-line-width: 0.75;"],
           [room - 1, "marker-width: 4; marker-line-width: 0.5;"],
           [room - 2, "marker-width: 3; marker-line-width: 0;"],
-          [room - 4, "marker-width: 2; marker-line-width: 0;"],
+          [room - 3, "marker-width: 2; marker-line-width: 0;"],
         )
   }`;
 const line = ({ hue, room = 10 }: Sizes): string => `  line-color: ${hue};
@@ -110,6 +110,9 @@ const placements = {
   text-margin: 3;`,
 } as const;
 
+/** Pixels around the labels of the more important objects at zooms that have no room for all. */
+const sparseMargin = 20;
+
 const symbols = { Point: point, LineString: line, Polygon: polygon } as const;
 /** From the lowest to the uppermost, with Mapnik's numbers of the types. */
 const ofUnknown = [
@@ -141,13 +144,15 @@ export function defaultStyle(
       : "";
   const symbol = `#layer {\n${byKind(kind, (of) => symbols[of](sizes) + crowd(of))}\n}\n`;
   if (!label) return symbol;
-  const names = byKind(kind, (of) => `${text(label.column)}\n${placements[of]}`);
   const { fromZoom, importance } = label;
+  const names = (more: string) => byKind(kind, (of) => `${text(label.column)}\n${placements[of]}${more}`);
+  // Of the greatest there would be as many as fit between each other, which nobody can read.
+  const sparse = names(below([fromZoom, `text-margin: ${sparseMargin};`]));
   const first = importance?.least.map((least, index) => {
     const zoom = Math.max(0, fromZoom - zoomsPerStep * (index + 1));
-    return `#layer::names${index + 1}[zoom>=${zoom}][${importance.column}>=${least}] {\n${names}\n}\n`;
+    return `#layer::names${index + 1}[zoom>=${zoom}][${importance.column}>=${least}] {\n${sparse}\n}\n`;
   });
-  return `${symbol}${(first ?? []).toReversed().join("")}#layer::names[zoom>=${fromZoom}] {\n${names}\n}\n`;
+  return `${symbol}${(first ?? []).toReversed().join("")}#layer::names[zoom>=${fromZoom}] {\n${names("")}\n}\n`;
 }
 
 /** The place of the default colour that a style has; undefined = none. */
