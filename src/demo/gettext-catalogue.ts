@@ -33,7 +33,8 @@ export function readCatalogue(file: Buffer): Map<string, string> {
   for (let index = 0; index < count; index++) {
     const text = textAt(texts + index * entryBytes);
     const translation = textAt(translations + index * entryBytes);
-    if (text !== "") found.set(text, translation);
+    // Forms for numbers are parted by a zero, which no text of the database may have.
+    if (text !== "") found.set(text, translation.split("\0")[0]!);
   }
   return found;
 }

@@ -63,7 +63,7 @@ export async function dressLayer(tx: Queryable, objects: FirstObjects): Promise<
   const dressed: DefaultLook = {
     ...look,
     crowded: rows >= crowdedRows,
-    room: await roomOf(tx, objects),
+    room: (await roomOf(tx, objects)) ?? (rows >= crowdedRows ? roomOfCrowds : undefined),
     label: await labelOf(tx, objects),
   };
   const style = defaultStyle(kind, dressed);
@@ -142,6 +142,11 @@ async function values(tx: Queryable, layerId: number, { physical }: Column): Pro
   return found!;
 }
 
+/** Of very many objects whose room is not known. */
+const roomOfCrowds = 14;
+/** For measuring the room: the import holds others up meanwhile. */
+const measuringMs = 1_000;
+
 /** Pixels between objects, or that areas are wide, which symbols of full size need. */
 const neededPixels = { Point: 12, LineString: 10, Polygon: 24, Unknown: 12 } as const;
 /** Objects of which the room is measured, and how many of the nearest ones of each: the first may lie on the same place. */
@@ -149,7 +154,10 @@ const [measuredRows, nearest] = [200, 8];
 /** Of those measured, the part that may have less room: dense places are where objects merge. */
 const denserPart = 0.25;
 
-/** The lowest zoom at which the objects have room for symbols of full size; undefined = nothing tells. */
+/**
+ * The lowest zoom at which the objects have room for symbols of full size; undefined = nothing tells, or it would take long, as of
+ * objects of very many points.
+ */
 async function roomOf(tx: Queryable, objects: FirstObjects): Promise<number | undefined> {
   const { layerId, kind, rows } = objects;
   const table = layerTable(layerId);
@@ -166,13 +174,29 @@ async function roomOf(tx: Queryable, objects: FirstObjects): Promise<number | un
   }[kind];
   const share =
     kind === "LineString"
-      ? "1 / avg(1 / metres)"
+      ? "1 / avg(1 / nullif(metres, 0))"
       : `percentile_cont(${denserPart}) within group (order by metres)`;
-  const [found] = await tx.query<{ metres: number | null }>(`select ${share} as metres from (${measured}) m`);
-  const metres = Number(found?.metres ?? 0);
+  const metres = await measuredBriefly(tx, `select ${share} as metres from (${measured}) m`);
   if (!(metres > 0)) return undefined;
   const zoom = Math.ceil(Math.log2((neededPixels[kind] * worldMetres) / 256 / metres));
   return Math.min(lastZoom, Math.max(0, zoom));
+}
+
+/** What the statement finds; 0 when it finds nothing in the time that it has. */
+async function measuredBriefly(tx: Queryable, statement: string): Promise<number> {
+  await tx.execute("savepoint measured");
+  try {
+    await tx.execute(`set local statement_timeout = ${measuringMs}`);
+    const [found] = await tx.query<{ metres: number | null }>(statement);
+    return Number(found?.metres ?? 0);
+  } catch (error) {
+    // query_canceled
+    if ((error as { code?: string }).code !== "57014") throw error;
+    return 0;
+  } finally {
+    // Also brings back the timeout of before.
+    await tx.execute("rollback to savepoint measured");
+  }
 }
 
 /** The zoom at which tiles of the layer's area have room for a label of each object, on average. */
@@ -181,11 +205,12 @@ async function zoomOfLabels(tx: Queryable, { layerId, rows }: FirstObjects): Pro
   return Math.min(lastZoom, Math.max(0, Math.ceil(Math.log(rows / labelsPerTile / share) / Math.log(4))));
 }
 
-/** Square metres of the box around the objects, in EPSG:3857. */
+/** Square metres of the box around the objects, in EPSG:3857, which counts as a tenth as wide as long at least: lines may lie in a row. */
 async function areaOf(tx: Queryable, layerId: number): Promise<number> {
   const [extent] = await tx.query<{ area: number | null }>(
-    `select st_area(box) as area from (
-       select st_estimatedextent(split_part($1, '.', 1), split_part($1, '.', 2), 'geom_3857') as box) found`,
+    `select greatest(width, height / 10) * greatest(height, width / 10) as area from (
+       select st_xmax(box) - st_xmin(box) as width, st_ymax(box) - st_ymin(box) as height from (
+         select st_estimatedextent(split_part($1, '.', 1), split_part($1, '.', 2), 'geom_3857') as box) found) sides`,
     [layerTable(layerId)],
   );
   return extent?.area ?? 0;

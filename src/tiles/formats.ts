@@ -28,7 +28,7 @@ export const png: TileFormat = {
 };
 
 /**
- * Full colour in the bytes of a PNG with a palette; with a loss in less than half of them, and in less time. Below a quality of
+ * Full colour in the bytes of a PNG with a palette; with a loss in fewer where much is drawn, and in less time. Below a quality of
  * 90 thin borders between pale colours fade.
  */
 const webp: TileFormat = {
@@ -36,7 +36,7 @@ const webp: TileFormat = {
   mediaType: "image/webp",
   mapnikEncodings: { 0: "webp:lossless=1:quality=0:method=0", 1: "webp:quality=90:method=2" },
   qualities:
-    "WebP: 0 = lossless, 1 = with a small loss, less than half of the bytes of a PNG with a palette.",
+    "WebP: 0 = lossless, 1 = with a small loss, smaller than a PNG with a palette where much is drawn.",
 };
 
 export const tileFormats: readonly TileFormat[] = [png, webp];

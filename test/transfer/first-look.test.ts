@@ -106,6 +106,32 @@ t.test("symbols are of full size from the zoom on at which the objects have room
   const few = (await roomOf(lines(16)))!;
   const many = (await roomOf(lines(512)))!;
   t.ok(many - few >= 4 && many - few <= 6, `${few}, ${many}`);
+  const meridian = (count: number) =>
+    collection(
+      ...Array.from({ length: count }, (_, at) => {
+        const coordinates = [
+          [0, 40 + (10 * at) / count],
+          [0, 40 + (10 * (at + 1)) / count],
+        ];
+        return feature({}, { type: "LineString", coordinates });
+      }),
+    );
+  for (const count of [1, 100])
+    t.ok((await roomOf(meridian(count)))! <= 6, `${count} in a row, whose box has no area, are not dense`);
+});
+
+t.test("an import does not wait for a look that takes long", async (t) => {
+  const crowd = (at: number) => ({
+    type: "MultiPoint",
+    coordinates: Array.from({ length: 20_000 }, (_, place) => [
+      10 + at / 1e4 + place / 1e6,
+      40 + (place % 141) / 1e5,
+    ]),
+  });
+  const many = collection(...Array.from({ length: 4 }, (_, at) => feature({ name: `n${at}` }, crowd(at))));
+  const { look } = await lookAfter(many);
+  t.equal(look?.room, undefined);
+  t.equal(look?.label?.column, "name", "it has a label all the same");
 });
 
 t.test("labels keep clear of points, but not of very many", async (t) => {

@@ -19,10 +19,14 @@ export function matches(text: string, phrase: string): boolean {
   return words.length > 0 && words.every((word) => own.includes(word));
 }
 
-/** Of a text that lists names, parted by semicolons, those that have all words of the phrase; the whole text where none has. */
+/** Characters of a text that are looked at, and shown: what lies behind would take long, and nobody would read it. */
+const mostCharacters = 2_000;
+
+/** Of a text that lists names, parted by semicolons, those that have all words of the phrase; the beginning of the text where none has. */
 export function matchedNames(text: string, phrase: string): string {
-  const names = text.split("; ").filter((name) => matches(name, phrase));
-  return names.length > 0 ? names.join("; ") : text;
+  const seen = text.slice(0, mostCharacters);
+  const names = seen.split("; ").filter((name) => matches(name, phrase));
+  return names.length > 0 ? names.join("; ") : seen;
 }
 
 /** The text in parts, those that have a word of the phrase apart. */

@@ -47,7 +47,7 @@ declare global {
 
 /**
  * Whether the browser tells that its line is slow, or that bytes are dear: then tiles may differ a little from what was drawn,
- * which makes them a fifth as large. It is the same as long as the page is open, so that no tile is asked for twice.
+ * which makes them smaller. It is the same as long as the page is open, so that no tile is asked for twice.
  */
 export function hasSlowLine(): boolean {
   const { connection } = navigator as { connection?: { effectiveType?: string; saveData?: boolean } };
