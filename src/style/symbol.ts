@@ -21,6 +21,15 @@ export type SymbolShape = "point" | "line" | "area";
 /** Unscaled pixels a side of a symbol; larger markers and thicker lines get more, up to the greatest. */
 const [leastSide, greatestSide] = [32, 128] as const;
 
+/**
+ * In a legend, where 32 of its pixels are drawn on about 20, small markers and thin lines would be specks. Those below `until`
+ * are larger, from `least` on, and larger ones stay larger than smaller ones: classes may differ by their sizes alone.
+ */
+const growths = [
+  { types: ["MarkersSymbolizer", "DotSymbolizer"], least: 6, until: 10 },
+  { types: ["LineSymbolizer"], least: 1.2, until: 2 },
+] as const;
+
 /** The shape that symbolizers are shown on. @param geometryType as Mapnik numbers them, where a filter tells it */
 export function shapeOf(
   styles: readonly Style[],
@@ -56,11 +65,15 @@ export function symbolRequest(
   const side = given.side ?? sideOf(styles);
   const scale = size / side;
   const label = labelIn(styles);
+  // Symbols of a given side are true to scale.
+  const growth = given.side === undefined ? growthIn(styles, side / leastSide) : () => 1;
   const drawn = styles.map((style) => ({
     ...style,
     rules: style.rules.map(({ symbolizers }) => ({
       symbolizers: symbolizers.flatMap((one) =>
-        one.type === "TextSymbolizer" ? label(one) : rounder(one, Math.max(1, Math.ceil(scale))),
+        one.type === "TextSymbolizer"
+          ? label(one)
+          : rounder(enlarged(one, growth(one)), Math.max(1, Math.ceil(scale))),
       ),
     })),
   }));
@@ -89,23 +102,57 @@ function labelIn(styles: readonly Style[]): (label: Symbolizer) => readonly Symb
   };
 }
 
+/** How many times larger each symbolizer is drawn: all of a kind alike, so that outlines and casings keep their share. */
+function growthIn(styles: readonly Style[], unit: number): (symbolizer: Symbolizer) => number {
+  const all = styles.flatMap(({ rules }) => rules.flatMap(({ symbolizers }) => symbolizers));
+  const times = new Map<Symbolizer["type"], number>();
+  // Beside a fill a line is its border, which need not be seen by itself.
+  const isFilled = all.some(
+    ({ type }) => type === "PolygonSymbolizer" || type === "PolygonPatternSymbolizer",
+  );
+  for (const { types, least, until } of growths) {
+    const ofKind = all.filter(
+      ({ type }) => types.some((one) => one === type) && !(isFilled && type === "LineSymbolizer"),
+    );
+    const largest = Math.max(0, ...ofKind.map(extentOf)) / unit;
+    if (largest === 0 || largest >= until) continue;
+    for (const type of types) times.set(type, (least + (1 - least / until) * largest) / largest);
+  }
+  return ({ type }) => times.get(type) ?? 1;
+}
+
+/** Its width with its outline; 0 = it is not known. */
+function extentOf(symbolizer: Symbolizer): number {
+  const { width = 0, height = 0, "stroke-width": stroke = 0 } = sizesOf(symbolizer) ?? {};
+  return Math.max(width, height) + stroke;
+}
+
+/** Attributes that say how large a disc is, or how wide a line; undefined where that is told by an object or a picture. */
+function sizesOf({ type, attributes, picture }: Symbolizer): Readonly<Record<string, number>> | undefined {
+  if (attributes.file !== undefined || picture !== undefined) return undefined;
+  const { width, height = width, "stroke-width": stroke } = attributes;
+  const texts = {
+    MarkersSymbolizer: { width: width ?? "10", height: height ?? "10", "stroke-width": stroke ?? "0.5" },
+    DotSymbolizer: { width: width ?? "1", height: height ?? "1" },
+    LineSymbolizer: { "stroke-width": stroke ?? "1" },
+  }[type as string];
+  const sizes = Object.entries(texts ?? {}).map(([name, text]) => [name, Number(text)] as const);
+  return texts && !sizes.some(([, size]) => Number.isNaN(size)) ? Object.fromEntries(sizes) : undefined;
+}
+
+function enlarged(symbolizer: Symbolizer, times: number): Symbolizer {
+  const sizes = times === 1 ? undefined : sizesOf(symbolizer);
+  if (!sizes) return symbolizer;
+  const larger = Object.entries(sizes).map(([name, size]) => [name, String(size * times)]);
+  return { ...symbolizer, attributes: { ...symbolizer.attributes, ...Object.fromEntries(larger) } };
+}
+
 /** Mapnik draws discs with as few corners as their own size needs: a larger one is drawn smaller. */
 function rounder(symbolizer: Symbolizer, times: number): Symbolizer {
-  const { type, attributes, picture } = symbolizer;
-  if (type !== "MarkersSymbolizer" || attributes.file !== undefined || picture !== undefined)
-    return symbolizer;
-  const { width = "10", height = width, "stroke-width": stroke = "0.5", transform = "" } = attributes;
-  const sizes = { width, height, "stroke-width": stroke };
-  if (Object.values(sizes).some((text) => Number.isNaN(Number(text)))) return symbolizer;
-  const larger = Object.entries(sizes).map(([name, text]) => [name, String(Number(text) * times)]);
-  return {
-    ...symbolizer,
-    attributes: {
-      ...attributes,
-      ...Object.fromEntries(larger),
-      transform: `${transform} scale(${1 / times})`.trim(),
-    },
-  };
+  if (symbolizer.type !== "MarkersSymbolizer" || !sizesOf(symbolizer)) return symbolizer;
+  const { attributes, ...rest } = enlarged(symbolizer, times);
+  const transform = `${attributes.transform ?? ""} scale(${1 / times})`.trim();
+  return { ...rest, attributes: { ...attributes, transform } };
 }
 
 /** Labels are cut rather than that all else becomes small. */

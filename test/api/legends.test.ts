@@ -170,6 +170,52 @@ t.test("labels are whole where they are all there is, and leave symbols alone", 
   );
 });
 
+t.test("small markers and thin lines are large enough to be seen, and keep their order", async (t) => {
+  const rules = (name: string, sizes: readonly number[]) =>
+    sizes.map((size, at) => `[n = ${at}] { ${name}: ${size}; }`).join(" ");
+  await layer(
+    "specks",
+    `#a { marker-fill: #0000ff; marker-line-width: 0; ${rules("marker-width", [1, 2, 5, 9, 16])} }`,
+    "Point",
+    { n: "number" },
+  );
+  const discs: number[] = [];
+  for (const one of (await items("specks")).slice(1)) discs.push((await symbol(one, 320)).painted);
+  const least = Math.PI * 30 ** 2;
+  t.ok(discs[0]! > least, `${discs}: 6 of 32 pixels wide`);
+  t.ok(Math.abs(discs.at(-1)! / (Math.PI * 80 ** 2) - 1) < 0.05, `${discs.at(-1)}: the largest as on tiles`);
+  await layer(
+    "hairs",
+    `#a { line-color: #0000ff; ${rules("line-width", [0.2, 0.5, 1, 1.8, 6])} }`,
+    "LineString",
+    {
+      n: "number",
+    },
+  );
+  const lines: number[] = [];
+  for (const one of (await items("hairs")).slice(1)) lines.push((await symbol(one, 320)).painted);
+  t.ok(lines[0]! > lines.at(-1)! / 6, `${lines}: a fifth as wide as a line of 6`);
+  for (const sizes of [discs, lines])
+    t.ok(
+      sizes.length === 5 && sizes.every((size, at) => at === 0 || size > sizes[at - 1]!),
+      `${sizes}: each is larger than the one before`,
+    );
+});
+
+t.test("an outline keeps its share of a small symbol", async (t) => {
+  const css = `#a::casing { line-color: #000000; line-width: 0.9; } #a { line-color: #ffff00; line-width: 0.3; }`;
+  await layer("cased", css, "LineString");
+  const drawn = await symbol((await items("cased"))[0]!, 320);
+  const count = (isOf: (colour: readonly number[]) => boolean) => {
+    let found = 0;
+    for (let x = 0; x < 320; x++) for (let y = 0; y < 320; y++) if (isOf(drawn.at(x, y))) found++;
+    return found;
+  };
+  const yellow = count(([red, , , alpha]) => red! > 200 && alpha! > 200);
+  const black = count(([red, , , alpha]) => red! < 50 && alpha! > 200);
+  t.ok(black / yellow > 1.5 && black / yellow < 2.5, `${black} black and ${yellow} yellow pixels`);
+});
+
 t.test("a legend is bounded, however many rules there are", async (t) => {
   const rules = Array.from({ length: 500 }, (_, n) => `[n = ${n}] { polygon-fill: #00ff00; }`);
   await layer("many", `#a { ${rules.join(" ")} }`, "Polygon", { n: "number" });
