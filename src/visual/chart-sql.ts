@@ -125,7 +125,10 @@ const valueSql = (layer: LayerNode, id: unknown, context: ValueContext): string 
   return (column && quantity(column, context)) ?? "null::float8";
 };
 
-/** SQL of the size in pixels: its square grows evenly over the range of all objects of the layer. */
+/**
+ * SQL of the size in pixels: its square grows evenly over the range of all objects of the layer. Without a value in the column of
+ * sizes a chart is as small as the smallest, as it has something to show.
+ */
 function sizeSql(
   { layer, classes }: ValuedVisualization,
   context: ValueContext,
@@ -133,18 +136,19 @@ function sizeSql(
 ): string {
   const [least, most] = sizesOf(classes);
   if (classes.sizeType === sizeOf.fixed) return `${least}::float8`;
-  if (!range) return "null::float8";
+  const absent = classes.sizeType === sizeOf.sum ? "null::float8" : `${least}::float8`;
+  if (!range) return absent;
   const measures = columnsIn(classes).map(({ id }) => valueSql(layer, id, context));
   const value =
     classes.sizeType === sizeOf.sum
       ? `case when num_nonnulls(${measures.join(",")}) > 0 then ${measures.map((sql) => `coalesce(${sql},0)`).join("+")} end`
       : valueSql(layer, classes.sizeColumn, context);
   const [from, to] = range;
-  if (from === to) return `case when (${value}) is not null then ${most}::float8 end`;
+  if (from === to) return `case when (${value}) is not null then ${most}::float8 else ${absent} end`;
   const part = `((${value}) - ${from}::float8) / (${to}::float8 - ${from}::float8)`;
   return (
     `case when (${value}) is not null then ` +
-    `sqrt(${least ** 2} + ${most ** 2 - least ** 2} * least(1, greatest(0, ${part}))) end`
+    `sqrt(${least ** 2} + ${most ** 2 - least ** 2} * least(1, greatest(0, ${part}))) else ${absent} end`
   );
 }
 

@@ -43,6 +43,8 @@ export interface VisualDrawing {
   readonly shapesWithObjects?: (objects: string) => string;
   /** Labels, if the kind places them itself. */
   readonly labels?: Style;
+  /** Half the width of the symbols of points, in pixels or as an expression of Mapnik: labels stand beside them. */
+  readonly beside?: string;
   /** What areas are filled with, on which their labels stand. */
   readonly fills?: readonly Fill[];
   /** How far symbols extend from their object, or other objects decide about them, in unscaled pixels. */
@@ -316,6 +318,13 @@ const iconSize = (settings: Settings, { side }: MarkerPicture): number => {
   const points = settings.pointSettings as Settings;
   return points.sizeEnabled ? bounded(points.size) : bounded(side);
 };
+
+/** Half the width of the points that `classRules` draws, at most. */
+export function halfOfPoints(settings: Settings, icons: readonly (MarkerPicture | undefined)[] = []): string {
+  const points = settings.pointSettings as Settings;
+  const sizes = icons.flatMap((icon) => (icon ? [iconSize(settings, icon)] : []));
+  return String(Math.max(points.sizeEnabled ? bounded(points.size) : pointSize, ...sizes) / 2);
+}
 
 /** How far markers, icons and lines of `classRules` extend. */
 export function classReach(

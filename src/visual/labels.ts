@@ -19,16 +19,21 @@ export function labelColumn(layer: LayerNode, settings: Settings) {
 /** Labels keep so far from each other, in pixels, that they are not read as one. */
 const clearance = 4;
 
-/**
- * Labels of the column `label$`.
- * @param options.dy of labels without an offset of their own, in pixels, or an expression
- * @param options.fills on which labels stand, whose colours they suit unless the settings have some
- */
-export function labels(
-  settings: Settings,
-  layer: LayerNode,
-  options: { filter?: string; dy?: string; fills?: readonly Fill[] | undefined } = {},
-): Style {
+export interface LabelOptions {
+  readonly filter?: string;
+  /** Pixels down, or an expression, of labels without an offset of their own. */
+  readonly dy?: string;
+  /** Half the width of symbols, beside which labels without an offset of their own stand. */
+  readonly beside?: string | undefined;
+  /** On which labels stand, whose colours they suit unless the settings have some. */
+  readonly fills?: readonly Fill[] | undefined;
+}
+
+/** Between a symbol and the label beside it. */
+const gap = 3;
+
+/** Labels of the column `label$`. */
+export function labels(settings: Settings, layer: LayerNode, options: LabelOptions = {}): Style {
   const text = settings.textSettings as Settings;
   const names = [text.fontFamily as string];
   const face: Face = faceFor(names);
@@ -56,24 +61,49 @@ export function labels(
     ...(faces.length > 0 && { faces }),
   };
   const { filter, fills = [] } = options;
+  const beside = text.offsetEnabled ? undefined : options.beside;
+  const onPoints =
+    beside === undefined
+      ? []
+      : [{ filter: "[mapnik::geometry_type]=1", symbolizers: [placedBeside(label, `${beside}+${gap}`)] }];
   const mayBeArea = layer.geometryKind === "Polygon" || layer.geometryKind === "Unknown";
   const known = text.colorByFill === true && mayBeArea ? fills : [];
+  const elsewhere = (filter: string | undefined) => ({
+    ...(filter !== undefined && { filter }),
+    symbolizers: [label],
+  });
   if (known.length === 0)
-    return styleOf("labels", [{ ...(filter !== undefined && { filter }), symbolizers: [label] }]);
+    return styleOf("labels", [
+      ...onPoints,
+      elsewhere(beside === undefined ? filter : "[mapnik::geometry_type]!=1"),
+    ]);
   const looks = new Map<string, Fill[]>();
   for (const fill of known) {
     const look = `${fill.color} ${fill.opacity}`;
     looks.set(look, [...(looks.get(look) ?? []), fill]);
   }
-  const elsewhere = { filter: "[mapnik::geometry_type]!=3", symbolizers: [label] };
+  const others =
+    beside === undefined
+      ? [elsewhere("[mapnik::geometry_type]!=3")]
+      : [...onPoints, elsewhere("[mapnik::geometry_type]=2")];
   return styleOf("labels", [
-    ...(layer.geometryKind === "Unknown" ? [elsewhere] : []),
+    ...(layer.geometryKind === "Unknown" ? others : []),
     ...[...looks.values()].map((alike) => ({
       filter: `(${alike.map((one) => `(${one.filter})`).join(" or ")}) and ([mapnik::geometry_type]=3)`,
       symbolizers: [lookOn(label, alike[0]!)],
     })),
   ]);
 }
+
+/** Where there is room: to the right, to the left, above, or below. */
+const placedBeside = (label: Symbolizer, distance: string): Symbolizer => ({
+  ...label,
+  attributes: {
+    ...label.attributes,
+    ...{ placement: "point", "placement-type": "simple", placements: "E,W,N,S" },
+    ...{ dx: distance, dy: distance },
+  },
+});
 
 const lookOn = (label: Symbolizer, fill: Fill): Symbolizer => ({
   ...label,

@@ -32,7 +32,13 @@ export function drawingQuery(layer: LayerNode, drawing: VisualDrawing, options: 
     columns.label$ = labelText(label, { ...context, languages });
   }
   const objects = objectsDrawn(layer, drawing, options, columns);
-  const order = drawing.order ?? "svc_id";
+  // What is drawn first has the room for its label.
+  const bySize =
+    label &&
+    layer.geometryKind !== "Point" &&
+    layer.geometryKind !== "LineString" &&
+    drawing.place === "object";
+  const order = drawing.order ?? (bySize ? "st_area(box2d(geom$)::geometry) desc, svc_id" : "svc_id");
   if (drawing.shapes) return `with objects$ as (${objects}) ${drawing.shapes("objects$")} order by ${order}`;
   const thinned =
     drawing.thinnedBy !== undefined &&

@@ -35,7 +35,9 @@ export function visualStyle(
     values: values ?? noValues,
   });
   const labelled = labelColumn(layer, settings) !== undefined;
-  const own = labelled ? [drawing.labels ?? labels(settings, layer, { fills: drawing.fills })] : [];
+  const own = labelled
+    ? [drawing.labels ?? labels(settings, layer, { fills: drawing.fills, beside: drawing.beside })]
+    : [];
   const pictures = drawing.styles
     .flatMap(({ rules }) => rules.flatMap(({ symbolizers }) => symbolizers))
     .flatMap(({ picture }) => (picture === undefined ? [] : [picture]));

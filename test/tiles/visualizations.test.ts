@@ -296,8 +296,8 @@ t.test("labels keep clear of each other", async (t) => {
   const apart = 360 / 256 / 2 ** place.z;
   const row = (code: string, pixels: number) =>
     layerOf(code, [
-      { name: "MMMM", geom: point(4, 5) },
-      { name: "MMMM", geom: point(4 + pixels * apart, 5) },
+      { name: "MMMM", geom: square(4, 5, apart) },
+      { name: "MMMM", geom: square(4 + pixels * apart, 5, apart) },
     ]);
   const shown = async (code: string) => {
     const textSettings = { column: "name", fontSize: 16, halo: false };
@@ -311,6 +311,57 @@ t.test("labels keep clear of each other", async (t) => {
   await row("close", 58);
   await row("clear", 68);
   t.ok((await shown("clear")) > 1.8 * (await shown("close")), "of two that nearly touch there is one");
+});
+
+t.test("labels of points stand beside the symbols, which stay to be seen", async (t) => {
+  await layerOf("named", [
+    { n: 1, name: "MMMM", geom: point(3, 5) },
+    { n: 2, name: "MMMM", geom: point(7, 5) },
+  ]);
+  const textSettings = { column: "name", fontSize: 16, halo: false };
+  const labelled = { showText: true, textSettings };
+  const kinds = {
+    thematic: {
+      type: 1,
+      classesSettings: { opacity: 1, minColor: "#00aa00", midColor: "#00aa00", maxColor: "#00aa00" },
+    },
+    bubbles: {
+      type: 3,
+      classesSettings: { color: "#00aa00", opacity: 1, pointSizeMin: 20, pointSizeMax: 20 },
+    },
+  };
+  for (const [kind, settings] of Object.entries(kinds)) {
+    await show("named", { ...settings, columnCode: "n", ...labelled });
+    const drawn = await draw("named", place);
+    for (const lon of [3, 7]) for (const dx of [-3, 0, 3]) t.ok(near(drawn.at(lon, 5, dx), "#00aa00"), kind);
+    t.ok(drawn.painted > 500, "with their names");
+  }
+});
+
+t.test("the name of the larger of two areas is placed first", async (t) => {
+  await layerOf("ranked", [
+    { name: "i", geom: square(4.5, 4.5, 1) },
+    { name: "MMMM", geom: square(2, 2, 6) },
+  ]);
+  await show("ranked", {
+    ...{ type: 2, columnCode: "name", showBorder: false, classesSettings: { classes: [], opacity: 0 } },
+    ...{ showText: true, textSettings: { column: "name", fontSize: 16, halo: false, fontColor: "#000000" } },
+  });
+  const { painted } = await draw("ranked", place);
+  t.ok(painted > 200, `${painted}`);
+});
+
+t.test("a pie without a value in the column of sizes is as small as the smallest", async (t) => {
+  await layerOf("unsized", [
+    { a: 1, s: 5, geom: point(3, 5) },
+    { a: 1, s: 9, geom: point(5, 5) },
+    { a: 1, geom: point(7, 5) },
+  ]);
+  const columns = [{ code: "a", color: "#00aa00" }];
+  const size = { sizeType: 3, sizeColumnCode: "s", sizeFrom: 16, sizeTo: 30 };
+  await show("unsized", { type: 4, classesSettings: { columns, opacity: 1, ...size } });
+  const drawn = await draw("unsized", place);
+  for (const lon of [3, 5, 7]) t.ok(near(drawn.at(lon, 5, 2, 2), "#00aa00"), `at ${lon}`);
 });
 
 t.test("a tile after another palette has its colours", async (t) => {

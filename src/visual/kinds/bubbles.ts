@@ -76,6 +76,7 @@ export const bubbles: VisualKind = {
         return { size$: noData.checked ? `coalesce(${size},${noDataSize})` : size };
       },
       needed: ["size$"],
+      beside: `max([size$],${noDataPixels})/2`,
       // Small ones stand on large ones.
       order: "size$ desc, svc_id",
       reach:

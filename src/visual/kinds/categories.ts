@@ -2,7 +2,7 @@ import { z } from "zod";
 import { hasValues } from "../../column-types/column-types.js";
 import { textLiteral } from "../../style/filter-sql.js";
 import { columnOf, type Plain, type Settings } from "../columns.js";
-import { classReach, classRules, classSymbol, iconOf, styleOf } from "../drawing.js";
+import { classReach, classRules, classSymbol, halfOfPoints, iconOf, styleOf } from "../drawing.js";
 import { classificator, type VisualKind } from "../kind.js";
 import {
   colour,
@@ -108,6 +108,7 @@ export const categories: VisualKind = {
       }),
       needed: ["class$"],
       ...(classes.opacity === 1 && { thinnedBy: "class$" }),
+      beside: halfOfPoints(settings, icons),
       reach: classReach(settings, classes, icons),
     };
   },

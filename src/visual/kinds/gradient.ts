@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { LayerNode } from "../../catalog/state.js";
 import { columnOf, isMeasured, type Settings } from "../columns.js";
-import { classReach, classRules, classSql, classSymbol, styleOf } from "../drawing.js";
+import { classReach, classRules, classSql, classSymbol, halfOfPoints, styleOf } from "../drawing.js";
 import { classificator, type VisualKind } from "../kind.js";
 import { countedNoData, noDataClass, noDataItem, noDataOf, noDataSchema } from "../no-data.js";
 import { isDiverging, paletteColours, paletteEnds, paletteSchema } from "../palettes.js";
@@ -87,6 +87,7 @@ export const gradient: VisualKind = {
       needed: ["class$"],
       ...(isStacked(layer, settings, classes) && { order: "class$, svc_id" }),
       ...(classes.opacity === 1 && { thinnedBy: "class$" }),
+      beside: halfOfPoints(settings),
       reach: classReach(settings, classes),
     };
   },
