@@ -133,6 +133,23 @@ function operandsOf(filter: Expression, kind: "and" | "or"): Expression[] {
     : [filter];
 }
 
+/**
+ * Filters without the conditions that all of them have, which tell none from another: those of a zoom at which only the greater
+ * objects are shown. Undefined = nothing is left.
+ */
+export function withoutShared(filters: readonly Expression[]): (Expression | undefined)[] {
+  const operands = filters.map((filter) => operandsOf(filter, "and"));
+  const printed = operands.map((all) => new Set(all.map(printExpression)));
+  const isShared = (one: Expression) => {
+    const text = printExpression(one);
+    return printed.every((all) => all.has(text));
+  };
+  return operands.map((all) => {
+    const [first, ...others] = all.filter((one) => !isShared(one));
+    return first && others.reduce((left, right) => ({ kind: "and", left, right }), first);
+  });
+}
+
 /** Conditions in words, a lower and an upper bound of one column in one. */
 function withRanges(conditions: readonly Expression[], words: Words): string[] {
   const bounds = conditions.map((one) => {

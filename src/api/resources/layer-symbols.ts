@@ -3,9 +3,9 @@ import { Failure } from "../../errors.js";
 import { locale } from "../../features/value-format.js";
 import type { SymbolRequest } from "../../hosts/messages.js";
 import { StyleTimeout } from "../../style/compiler.js";
-import { labelColumn } from "../../style/expression.js";
+import { type Expression, labelColumn } from "../../style/expression.js";
 import { parseExpression } from "../../style/expression-parser.js";
-import { filterWords } from "../../style/filter-words.js";
+import { filterWords, withoutShared } from "../../style/filter-words.js";
 import type { CompiledStyle, StyleClasses } from "../../style/model.js";
 import { illustrate, type PictureFile, picturesOf, safeColumn } from "../../style/pictures.js";
 import { drawnStyles, type SymbolDrawing, shapeOf, symbolRequest } from "../../style/symbol.js";
@@ -121,17 +121,31 @@ function objectClasses(
       return (column && localName(column, language, main)) || code;
     },
   });
+  const filters = told(classes);
   return {
-    classificators: classes.map((one) =>
-      classificator(
-        one.filter === undefined ? undefined : say(parseExpression(one.filter)),
-        one.colors[layer.geometryKind],
-        one.hasPicture,
-      ),
-    ),
+    classificators: classes.map((one, at) => {
+      const filter = filters[at];
+      return classificator(filter && say(filter), one.colors[layer.geometryKind], one.hasPicture);
+    }),
     more,
     zooms: classes.map(({ zooms }) => zooms),
   };
+}
+
+/** What tells each class from those that are seen at the same zooms; undefined = it has the other objects. */
+function told(classes: StyleClasses["classes"]): (Expression | undefined)[] {
+  const filters = classes.map(({ filter }) => (filter === undefined ? undefined : parseExpression(filter)));
+  const groups = new Map<string, number[]>();
+  for (const [at, { zooms }] of classes.entries()) {
+    const key = String(zooms);
+    groups.set(key, [...(groups.get(key) ?? []), at]);
+  }
+  for (const group of groups.values()) {
+    const all = group.flatMap((at) => filters[at] ?? []);
+    if (all.length < 2 || all.length < group.length) continue;
+    for (const [place, filter] of withoutShared(all).entries()) filters[group[place]!] = filter;
+  }
+  return filters;
 }
 
 const classesOf = ({ classes }: CompiledStyle): StyleClasses => classes ?? { classes: [], more: 0 };
