@@ -138,15 +138,14 @@ function operandsOf(filter: Expression, kind: "and" | "or"): Expression[] {
  * objects are shown. Undefined = nothing is left.
  */
 export function withoutShared(filters: readonly Expression[]): (Expression | undefined)[] {
-  const operands = filters.map((filter) => operandsOf(filter, "and"));
-  const printed = operands.map((all) => new Set(all.map(printExpression)));
-  const isShared = (one: Expression) => {
-    const text = printExpression(one);
-    return printed.every((all) => all.has(text));
-  };
+  const operands = filters.map((filter) =>
+    operandsOf(filter, "and").map((one) => ({ one, text: printExpression(one) })),
+  );
+  const [first = [], ...others] = operands.map((all) => new Set(all.map(({ text }) => text)));
+  const shared = new Set([...first].filter((text) => others.every((all) => all.has(text))));
   return operands.map((all) => {
-    const [first, ...others] = all.filter((one) => !isShared(one));
-    return first && others.reduce((left, right) => ({ kind: "and", left, right }), first);
+    const [left, ...more] = all.filter(({ text }) => !shared.has(text));
+    return left && more.reduce<Expression>((left, { one }) => ({ kind: "and", left, right: one }), left.one);
   });
 }
 
