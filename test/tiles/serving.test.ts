@@ -300,24 +300,25 @@ t.test("killing the render host again and again under load loses no request", as
       }
     }
   })();
-  const statuses = new Map<number, number>();
-  const until = Date.now() + 4_000;
+  const refused: string[] = [];
+  // Starting a host takes long where the machine has other work.
+  const until = Date.now() + 60_000;
   let at = 0;
   await Promise.all(
     Array.from({ length: 3 }, async () => {
-      while (Date.now() < until) {
+      while (kills < 3 && Date.now() < until) {
         const index = at++;
         const place = { lon: -179 + ((index * 7) % 350), lat: -60 + ((index * 3) % 120), z: 10 };
         const answer = await fetch(tileUrl(server, "m", place));
-        await answer.arrayBuffer();
-        statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
+        const body = await answer.text();
+        if (answer.status !== 200) refused.push(`${answer.status} ${body}`);
       }
     }),
   );
   running = false;
   await killer;
-  t.ok(kills >= 2, `${kills} kills`);
-  t.same([...statuses.keys()], [200], JSON.stringify([...statuses]));
+  t.ok(kills >= 3, `${kills} kills`);
+  t.same(refused, []);
 });
 
 t.test("a client that leaves takes its render out of the queue", async (t) => {
