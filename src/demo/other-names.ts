@@ -5,28 +5,10 @@ import { readCatalogue } from "./gettext-catalogue.js";
 /** Names of towns in other languages, of GeoNames, as Debian's package libgeonames-common has them. */
 
 /** What counts most comes first: a town of too many names keeps those. */
-const languages: readonly string[] = [
-  ...["en", "de", "fr", "es", "it", "pt", "nl", "pl", "cs", "sk", "hu", "ro", "sv", "fi", "da", "nb", "hr"],
-  ...[
-    "ru",
-    "uk",
-    "sr",
-    "bg",
-    "el",
-    "tr",
-    "ar",
-    "he",
-    "fa",
-    "hi",
-    "ur",
-    "th",
-    "zh",
-    "zh_CN",
-    "zh_TW",
-    "ja",
-    "ko",
-  ],
-];
+const languages =
+  "en de fr es it pt nl pl cs sk hu ro sv fi da nb hr ru uk sr bg el tr ar he fa hi ur th zh zh_CN zh_TW ja ko".split(
+    " ",
+  );
 /** Characters of a town's names; nearly all have fewer. */
 const most = 500;
 
@@ -47,10 +29,13 @@ export function readOtherNames(
     const path = join(folder, language, "LC_MESSAGES", "geonames.mo");
     if (!existsSync(path)) continue;
     try {
-      for (const [id, name] of readCatalogue(readFileSync(path))) {
-        const known = names.get(Number(id));
+      for (const [text, name] of readCatalogue(readFileSync(path))) {
+        const id = Number(text);
+        // Names of countries and regions have no numbers.
+        if (Number.isNaN(id)) continue;
+        const known = names.get(id);
         if (known) known.add(name);
-        else names.set(Number(id), new Set([name]));
+        else names.set(id, new Set([name]));
       }
     } catch (error) {
       unreadable(path, error);
