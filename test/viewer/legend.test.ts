@@ -136,6 +136,35 @@ t.test(
   },
 );
 
+/** A map with numbers in the objects of a layer, and a visualization of them. */
+async function makeNumbers(map: string, visualSettings: object): Promise<void> {
+  await makeLand(map);
+  for (const code of ["men", "women"])
+    await server.api("POST", `${map}/layers/use/structure/`, { token, body: { code, type: "number" } });
+  for (const [at, men] of [1_000, 20_000, 100_000].entries()) {
+    const body = { fields: { men, women: men / 4 - 7_500 }, geom: square(at * 2, 3, 1) };
+    await server.api("POST", `${map}/layers/use/objects/`, { token, body });
+  }
+  const body = { visualSettings };
+  t.equal((await server.api("PUT", `${map}/layers/use/visualization/`, { token, body })).status, 200);
+}
+
+t.test("a layer that is off has the symbol that it would have, and no legend", async (t) => {
+  const colour = "#7700aa";
+  const classesSettings = { minColor: colour, midColor: colour, maxColor: colour };
+  await makeNumbers("dormant", { type: 1, columnCode: "men", classesSettings });
+  const { page, problems, requests } = await openPage(browser, `${address("dormant")}&layers=0`);
+  const row = page.locator(".tree-row", { has: page.locator('[data-code="use"]') });
+  t.equal(await row.getAttribute("data-shown"), "none");
+  await soon(t).match(() => row.locator(".swatch img").getAttribute("src"), /layers\/use\/icon/);
+  t.same(
+    requests.filter((url) => url.includes("/use/legend/")),
+    [],
+  );
+  t.same(problems, []);
+  await page.context().close();
+});
+
 t.test("colours that stand for no values are one bar", async (t) => {
   await makeMap(server, "hot");
   const css = "#a { marker-width: 5; }";

@@ -18,6 +18,7 @@ export class LayerLegend {
   /** Goes into the layer's row: folds the legend. */
   readonly toggle: HTMLButtonElement;
   private loaded: Promise<void> | undefined;
+  private symbol: Promise<void> | undefined;
   private entries: { readonly element: HTMLElement; readonly shown: LegendClass }[] = [];
   private zoom = 0;
 
@@ -40,19 +41,28 @@ export class LayerLegend {
     this.toggle.setAttribute("aria-controls", this.element.id);
   }
 
-  /** Loads it, once. A legend that could not be loaded is tried again with the next call. */
-  load(): Promise<void> {
+  /** Loads it with the symbol, once. A legend that could not be loaded is tried again with the next call. */
+  async load(): Promise<void> {
     this.loaded ??= this.read().catch(() => {
       this.loaded = undefined;
     });
-    return this.loaded;
+    await Promise.all([this.loaded, this.loadSymbol()]);
+  }
+
+  /** Loads the symbol in the layer's row alone, likewise: that of a layer that is off is the one it would have. */
+  loadSymbol(): Promise<void> {
+    this.symbol ??= this.parts.source.symbol(this.item.element.code, symbolPixels).then(
+      (address) => this.swatch.replaceChildren(symbolImage(address)),
+      () => {
+        this.symbol = undefined;
+      },
+    );
+    return this.symbol;
   }
 
   private async read(): Promise<void> {
     const { source, toggled } = this.parts;
-    const { code } = this.item.element;
-    const [legend, symbol] = await Promise.all([source.legend(code), source.symbol(code, symbolPixels)]);
-    this.swatch.replaceChildren(symbolImage(symbol));
+    const legend = await source.legend(this.item.element.code);
     const isAlone = legend?.classificators.length === 1 && legend.classificators[0]?.size === undefined;
     if (!legend?.showLegend || legend.classificators.length === 0 || isAlone) return;
     await this.fill(legend);

@@ -166,7 +166,7 @@ export class TreeView {
     const load = () => {
       const isOn = this.tree?.shown(item) !== "none";
       entry.classList.toggle("off", !isOn);
-      if (isOn && this.isSeen.get(row)) void legend.load();
+      if (this.isSeen.get(row)) void (isOn ? legend.load() : legend.loadSymbol());
     };
     this.loaders.set(row, load);
     this.refreshers.push(load);
