@@ -1,16 +1,24 @@
 import { type Column, isId } from "../catalog/state.js";
 import type { Languages } from "./column-sql.js";
-import { type ColumnFormat, type Formatter, formatterOf } from "./value-format.js";
+import { type ColumnFormat, type Formatter, formatterOf, type NumberFormat } from "./value-format.js";
 
 /** Formats values for display (`f=fjson`, PDF) by their columns' formats, in the request's language. Pure. */
 
 /** A column's formatter; undefined when its values are not formatted. Null stays null. */
 export function columnFormatter(column: Column, languages: Languages): Formatter | undefined {
+  const number = numberFormatOf(column);
+  if (number) return formatterOf(number, languages);
   const format = column.format as unknown as ColumnFormat | null;
   if (format?.kind === column.type) return formatterOf(format, languages);
-  // Ids have no digit grouping.
-  if (column.type === "number" && !isId(column)) return formatterOf({ kind: "number" }, languages);
   return column.type === "bool" ? formatterOf({ kind: "bool" }, languages) : undefined;
+}
+
+/** How its numbers are written; undefined = it has none, or they are ids, which have no digit grouping. */
+export function numberFormatOf(column: Column): NumberFormat | undefined {
+  if (column.type !== "number") return undefined;
+  const format = column.format as unknown as ColumnFormat | null;
+  if (format?.kind === "number") return format;
+  return isId(column) ? undefined : { kind: "number" };
 }
 
 /**

@@ -67,7 +67,8 @@ function inLanguage(text: LocalizedText | undefined, languages: FormatLanguages,
 /** Maximum number of decimals that Intl shows. */
 const maxDecimals = 20;
 
-function numberFormatter(format: NumberFormat, languages: FormatLanguages): Formatter {
+/** @param minus in place of the hyphen that many languages have for it */
+export function numberFormatter(format: NumberFormat, languages: FormatLanguages, minus = "-"): Formatter {
   const { decimals, grouping } = format;
   const intl = new Intl.NumberFormat(locale(languages), {
     minimumFractionDigits: decimals ?? 0,
@@ -82,7 +83,7 @@ function numberFormatter(format: NumberFormat, languages: FormatLanguages): Form
     if (typeof value !== "number") return value;
     const text = intl.format(value);
     // A negative number that rounds to zero is shown without a sign.
-    return `${prefix}${text === minusZero ? zero : text}${suffix}`;
+    return `${prefix}${text === minusZero ? zero : text.replace("-", minus)}${suffix}`;
   };
 }
 

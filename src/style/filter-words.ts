@@ -63,6 +63,8 @@ const opposite: Readonly<Record<ComparisonOperator, ComparisonOperator>> = {
   ">": "<=",
   ">=": "<",
 };
+/** Of numbers in legends, as wide as their digits. */
+export const minus = "−";
 const geometries = ["", "Point", "LineString", "Polygon"];
 
 /** Says filters, such as `population ≥ 1,000,000` or `10 ≤ height < 20 and kind = oak`. */
@@ -175,7 +177,7 @@ function withRanges(conditions: readonly Expression[], words: Words): string[] {
 }
 
 function valueWords(value: SampleValue, { number }: Words): string {
-  if (typeof value === "number") return number.format(value);
+  if (typeof value === "number") return number.format(value).replace("-", minus);
   if (value === null) return "∅";
   return value === "" ? "“”" : String(value);
 }

@@ -99,7 +99,7 @@ t.test("filters of all sorts are readable", async (t) => {
   const found = await items("all");
   t.same(
     found.map(({ value }) => value),
-    ["kind = oak", "height = ∅", "height < -5.25", "kind = “”", "10 ≤ height < 20", "kind ≠ oak and open"],
+    ["kind = oak", "height = ∅", "height < −5.25", "kind = “”", "10 ≤ height < 20", "kind ≠ oak and open"],
     "single conditions first, as Mapnik tries them last",
   );
   for (const one of found) t.ok(near((await symbol(one, 16)).at(8, 8), one.fill, 0), String(one.value));

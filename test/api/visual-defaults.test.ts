@@ -152,7 +152,10 @@ t.test("objects without a value are counted, and have a line of the extended leg
 t.test("a legend has the column's title, and its numbers in the reader's language", async (t) => {
   await show({ type: 1, columnCode: "people", classesCount: 2 });
   const english = await legend("?extended=1&lng=en");
-  t.match(english, { title: "People", classificators: [{ text: "900 – 150,000" }, {}, {}] });
+  t.match(english, {
+    title: "People",
+    classificators: [{ text: "900 – 150,000" }, { text: /^> 150,000 – [\d,]+$/ }, {}],
+  });
   const russian = await legend("?extended=1&lng=ru");
   t.match(russian, { title: "Жители", classificators: [{ text: "900 – 150\u00a0000" }, {}, {}] });
   await show({ type: 1, columnCode: "people", legendName: "Inhabitants" });
@@ -161,4 +164,19 @@ t.test("a legend has the column's title, and its numbers in the reader's languag
   t.equal((await legend("?extended=1")).title, "");
   await show({ type: 1, columnCode: "price", classesCount: 2 });
   t.equal((await legend("?extended=1&lng=en")).classificators[0].text, "0.00 € – 3.80 €");
+});
+
+t.test("bounds tell which class has them, with a minus and the same decimals", async (t) => {
+  const { classesSettings } = await show({ type: 1, columnCode: "growth", classesCount: 3 });
+  const [, lower] = classesSettings.borders;
+  t.equal(lower, 0);
+  const texts = async (language: string) =>
+    (await legend(`?extended=1&lng=${language}`)).classificators.map(({ text }: { text: string }) => text);
+  const [first, second, third] = await texts("en");
+  t.equal(first, "−80 to 0");
+  t.match(second, /^> 0 to \d+$/);
+  t.match(third, /^> \d+ to 394$/);
+  t.equal((await texts("ru"))[0], "−80 до 0");
+  await show({ type: 3, columnCode: "growth", algorithm: 1, classesCount: 2 });
+  t.match((await texts("en"))[1], /^> \d+ to \d+$/, "sizes by class, too");
 });

@@ -149,6 +149,18 @@ async function makeNumbers(map: string, visualSettings: object): Promise<void> {
   t.equal((await server.api("PUT", `${map}/layers/use/visualization/`, { token, body })).status, 200);
 }
 
+t.test("bounds of classes tell which class has them", async (t) => {
+  await makeNumbers("bounds", { type: 1, columnCode: "women", algorithm: 1, classesCount: 2 });
+  const { page, problems } = await openPage(browser, address("bounds"));
+  await page.waitForSelector(shown);
+  await soon(t).same(
+    () => page.locator(".legend-text:visible").allInnerTexts(),
+    ["−7,250 to 5,000", "> 5,000 to 17,500", "no data"],
+  );
+  t.same(problems, []);
+  await page.context().close();
+});
+
 t.test("a layer that is off has the symbol that it would have, and no legend", async (t) => {
   const colour = "#7700aa";
   const classesSettings = { minColor: colour, midColor: colour, maxColor: colour };

@@ -1,9 +1,11 @@
 import { type Column, type LayerNode, localName } from "../../catalog/state.js";
 import type { Languages } from "../../features/column-sql.js";
-import { columnFormatter } from "../../features/format.js";
-import { locale } from "../../features/value-format.js";
+import { columnFormatter, numberFormatOf } from "../../features/format.js";
+import { locale, numberFormatter } from "../../features/value-format.js";
+import { minus } from "../../style/filter-words.js";
 import { columnOf, type Settings } from "../../visual/columns.js";
 import type { Classificator } from "../../visual/kind.js";
+import { classTexts, rangeTexts, valueTexts } from "./legend-bounds.js";
 
 /** What the lines of a visualization's legend say, in the format of the column and the language of the reader. */
 
@@ -25,19 +27,23 @@ export function legendTexts(
 ): LegendTexts {
   const settings = layer.visualSettings as Settings;
   const column = columnOf(layer, settings.column);
-  const format = formatterOf(column, languages);
   const { classificators, minValue } = legend;
-  const texts = classificators.map(({ value }) => (value === null ? null : format(value)));
-  const of = column ? localName(column, languages.own, languages.main) || column.code : "";
+  const isMeasured = ({ value, size }: Classificator) =>
+    value !== null && (settings.type === 1 || size !== undefined);
+  const values = classificators.filter(isMeasured).map(({ value }) => value);
+  const measured = measuredTexts(
+    hasRanges(settings) && values.length > 0 ? [minValue, ...values] : values,
+    column,
+    { languages, areBorders: hasRanges(settings) },
+  );
+  const format = formatterOf(column, languages);
+  const titleOf = (one: Column) => localName(one, languages.own, languages.main) || one.code;
+  let next = 0;
   return {
-    title: settings.showLegendName ? String(legend.name) || of : "",
-    texts: hasRanges(settings)
-      ? texts.map((text, at) => {
-          if (text === null) return null;
-          const lower = at === 0 ? format(minValue) : texts[at - 1];
-          return lower === text ? text : `${lower} – ${text}`;
-        })
-      : texts,
+    title: settings.showLegendName ? String(legend.name) || (column ? titleOf(column) : "") : "",
+    texts: classificators.map((one) =>
+      isMeasured(one) ? measured[next++]! : one.value === null ? null : format(one.value),
+    ),
   };
 }
 
@@ -45,8 +51,22 @@ export function legendTexts(
 const hasRanges = ({ type, classesSettings }: Settings): boolean =>
   type === 1 || (type === 3 && (classesSettings as Settings).sizing !== "continuous");
 
+function measuredTexts(
+  values: readonly unknown[],
+  of: Column | undefined,
+  { languages, areBorders }: { readonly languages: Languages; readonly areBorders: boolean },
+): string[] {
+  const format = of && numberFormatOf(of);
+  if (format) return (areBorders ? classTexts : valueTexts)(values as number[], format, languages);
+  const texts = values.map(formatterOf(of, languages));
+  return areBorders ? rangeTexts(texts) : texts;
+}
+
 function formatterOf(column: Column | undefined, languages: Languages): (value: unknown) => string {
-  const own = column && columnFormatter(column, languages);
+  const number = column && numberFormatOf(column);
+  const own = number
+    ? numberFormatter(number, languages, minus)
+    : column && columnFormatter(column, languages);
   if (own) return (value) => String(own(value));
   if (column?.type !== "datetime") return String;
   const dates = new Intl.DateTimeFormat(locale(languages), { dateStyle: "medium", timeZone: "UTC" });

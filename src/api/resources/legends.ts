@@ -14,6 +14,7 @@ import { flag } from "../request/schema/parameters.js";
 import { ref } from "../request/schema/schema.js";
 import type { Services } from "../services.js";
 import { hasStyledClasses, type StyledClasses, styledClasses, styleOf } from "./layer-symbols.js";
+import { valueTexts } from "./legend-bounds.js";
 import { legendTexts } from "./legend-texts.js";
 import { generatedIconPath } from "./present.js";
 
@@ -78,6 +79,7 @@ async function getLegend(
   const legend = await kept([found.style], () => {
     const { classificators, more, zooms } = styledClasses({ layer, main }, found.style, language);
     const values = classificators.flatMap(({ value }) => (typeof value === "number" ? [value] : []));
+    const texts = valueTexts(values, { kind: "number" }, { own: language, main });
     return JSON.stringify({
       name: localName(layer, language, main) || layer.code,
       column: null,
@@ -86,7 +88,9 @@ async function getLegend(
       minValue: values[0] ?? null,
       maxValue: values.at(-1) ?? null,
       type: pluginOf(layer, services.plugins)?.name ?? null,
-      classificators: withIcons(classificators, zooms),
+      classificators: withIcons(classificators, zooms).map((one, at) =>
+        typeof one.value === "number" ? { ...one, text: texts[at] } : one,
+      ),
       more,
     });
   });

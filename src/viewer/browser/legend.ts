@@ -136,32 +136,14 @@ function classTexts(legend: Legend, locale: Locale): string[] {
   ];
 }
 
-function valueTexts(legend: Legend, { language, t }: Locale): string[] {
-  const { classificators, minValue, maxValue } = legend;
-  const format = new Intl.NumberFormat(language, { maximumSignificantDigits: 6 });
-  const values = classificators.map(({ value }) => value);
+function valueTexts({ classificators }: Legend, { t }: Locale): string[] {
   // Colours from few to many objects.
-  if (values.every((value) => value === null))
-    return values.map((_, at) =>
-      at === 0 ? t("legendLeast") : at === values.length - 1 ? t("legendMost") : "",
+  if (classificators.every(({ value }) => value === null))
+    return classificators.map((_, at) =>
+      at === 0 ? t("legendLeast") : at === classificators.length - 1 ? t("legendMost") : "",
     );
-  if (classificators.every(({ text }) => typeof text === "string"))
-    return classificators.map(({ text }) => text ?? "");
-  // Numbers above the least one are the upper borders of their classes.
-  const isRange =
-    minValue !== null &&
-    maxValue !== null &&
-    legend.column !== null &&
-    values.every(
-      (value, at) => typeof value === "number" && value >= (at === 0 ? minValue : Number(values[at - 1])),
-    );
-  if (isRange)
-    return values.map(
-      (value, at) =>
-        `${format.format(Number(at === 0 ? minValue : values[at - 1]))} – ${format.format(Number(value))}`,
-    );
-  return values.map((value) =>
-    value === null ? t("otherObjects") : typeof value === "number" ? format.format(value) : String(value),
+  return classificators.map(
+    ({ value, text }) => text ?? (value === null ? t("otherObjects") : String(value)),
   );
 }
 
