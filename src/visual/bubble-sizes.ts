@@ -1,8 +1,7 @@
-import type { Column } from "../catalog/state.js";
 import type { Settings } from "./columns.js";
 import { bounded } from "./drawing.js";
 import { roundest } from "./round-breaks.js";
-import { calculable, quantity, type ValueContext } from "./value-sql.js";
+import { calculable } from "./value-sql.js";
 import type { Range } from "./values.js";
 
 /**
@@ -43,13 +42,8 @@ export function bubbleWidth({ least, most, from, to, isProportional }: BubbleSca
   return Math.sqrt(least ** 2 + (most ** 2 - least ** 2) * part);
 }
 
-/** SQL of the width, as `bubbleWidth`; null without a value. */
-export function bubbleSql(
-  { least, most, from, to, isProportional }: BubbleScale,
-  column: Column,
-  context: ValueContext,
-): string {
-  const value = quantity(column, context) ?? "null::float8";
+/** SQL of the width, as `bubbleWidth`; null without a value. @param value SQL of it, as `quantity` has it */
+export function bubbleSql({ least, most, from, to, isProportional }: BubbleScale, value: string): string {
   const over = `(x$ - ${from}::float8)`;
   const part = `least(1, ${over} / ${to - from}::float8)`;
   const width = isProportional

@@ -1,20 +1,11 @@
-import type { LayerNode } from "../catalog/state.js";
 import { faceFor } from "../style/fonts.js";
 import type { Rule } from "../style/model.js";
-import { columnsIn, dotMarker, hasSmaller, sizeOf } from "./charts.js";
-import { columnOf, type Settings } from "./columns.js";
-import {
-  borderOf,
-  bounded,
-  evenWidth,
-  pixelMetres,
-  styleOf,
-  symbolizer,
-  type VisualDrawing,
-} from "./drawing.js";
+import { sizeSql, sizesOf, valueSql } from "./chart-sizes.js";
+import { columnsIn, dotMarker, hasSmaller } from "./charts.js";
+import type { Settings } from "./columns.js";
+import { borderOf, evenWidth, pixelMetres, styleOf, symbolizer, type VisualDrawing } from "./drawing.js";
 import type { ValuedVisualization } from "./kind.js";
 import { labelColumn, labels } from "./labels.js";
-import { quantity, type ValueContext } from "./value-sql.js";
 import type { Range } from "./values.js";
 
 /**
@@ -35,7 +26,7 @@ export interface ChartShapes {
 }
 
 export function drawCharts(chart: ValuedVisualization, shapes: ChartShapes): VisualDrawing {
-  const { layer, settings, classes, values } = chart;
+  const { layer, settings, classes } = chart;
   const most = Math.max(1, ...sizesOf(classes));
   const border = borderOf(settings);
   const parts = columnsIn(classes).flatMap(({ color }, at) => shapes.rules(at + 1, color as string));
@@ -54,7 +45,7 @@ export function drawCharts(chart: ValuedVisualization, shapes: ChartShapes): Vis
     labels: labels(settings, layer, { filter: "[part$]=-1", dy: `[size$]/2+${fontSize / 2 + 3}` }),
     place: "point",
     columns: (context) => ({
-      size$: sizeSql(chart, context, values.range),
+      size$: sizeSql(chart, context),
       v$: `array[${columnsIn(classes)
         .map(({ id }) => valueSql(layer, id, context))
         .map((sql) => (shapes.shares ? `greatest(coalesce(${sql},0),0)` : sql))
@@ -113,44 +104,6 @@ const panel: readonly Rule[] = [
     symbolizers: [symbolizer("LineSymbolizer", { stroke: "#4d5761", "stroke-width": 1 })],
   },
 ];
-
-/** Sizes between which the charts are, in pixels. */
-function sizesOf({ sizeType, sizeValue, sizeFrom, sizeTo }: Settings): [number, number] {
-  const least = bounded(sizeType === sizeOf.fixed ? sizeValue : sizeFrom);
-  return [least, sizeType === sizeOf.fixed ? least : bounded(sizeTo)];
-}
-
-const valueSql = (layer: LayerNode, id: unknown, context: ValueContext): string => {
-  const column = columnOf(layer, id);
-  return (column && quantity(column, context)) ?? "null::float8";
-};
-
-/**
- * SQL of the size in pixels: its square grows evenly over the range of all objects of the layer. Without a value in the column of
- * sizes a chart is as small as the smallest, as it has something to show.
- */
-function sizeSql(
-  { layer, classes }: ValuedVisualization,
-  context: ValueContext,
-  range: Range | null,
-): string {
-  const [least, most] = sizesOf(classes);
-  if (classes.sizeType === sizeOf.fixed) return `${least}::float8`;
-  const absent = classes.sizeType === sizeOf.sum ? "null::float8" : `${least}::float8`;
-  if (!range) return absent;
-  const measures = columnsIn(classes).map(({ id }) => valueSql(layer, id, context));
-  const value =
-    classes.sizeType === sizeOf.sum
-      ? `case when num_nonnulls(${measures.join(",")}) > 0 then ${measures.map((sql) => `coalesce(${sql},0)`).join("+")} end`
-      : valueSql(layer, classes.sizeColumn, context);
-  const [from, to] = range;
-  if (from === to) return `case when (${value}) is not null then ${most}::float8 else ${absent} end`;
-  const part = `((${value}) - ${from}::float8) / (${to}::float8 - ${from}::float8)`;
-  return (
-    `case when (${value}) is not null then ` +
-    `sqrt(${least ** 2} + ${most ** 2 - least ** 2} * least(1, greatest(0, ${part}))) else ${absent} end`
-  );
-}
 
 /** Charts may overlap, but not hide each other wholly. */
 const onePerPixel = `charts$ as (

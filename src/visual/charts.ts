@@ -51,7 +51,7 @@ const schema = z.object({
 export const hasSmaller = (classes: Settings): boolean => classes.sizeType === sizeOf.fixed;
 
 /** What stands for a chart without room. */
-const dotColor = "#4d5761";
+export const dotColor = "#4d5761";
 export const dotMarker = symbolizer("MarkersSymbolizer", {
   width: 6,
   height: 6,

@@ -17,6 +17,9 @@ export interface Classificator {
   readonly rim?: string;
 }
 
+/** An item that tells how large a value is shown. */
+export type SizedItem = Classificator & { readonly size: number };
+
 /** An item that is of no class. */
 export interface LastItem extends Classificator {
   /** Of objects without a value. */
@@ -104,6 +107,10 @@ export interface VisualKind {
   readonly legendOfSymbols?: (classes: Settings, settings: Settings) => Classificator[];
   /** How the symbols of the (extended) legend's items are drawn, in its order; absent = areas of their colours. */
   readonly symbols?: (visualization: ValuedVisualization) => readonly ClassSymbol[];
+  /** What the sizes of its charts tell: a column, or the sum of what they show; undefined = nothing. */
+  readonly sizedBy?: (layer: LayerNode, classes: Settings) => Column | "sum" | undefined;
+  /** Their sizes, where circles can show them: items of the extended legend after those of the classes. */
+  readonly sizes?: (visualization: Pick<ValuedVisualization, "layer" | "classes" | "values">) => SizedItem[];
   /** An item after the others of the extended legend. @param classes as shown, with values */
   readonly lastItem?: (classes: Settings) => LastItem | undefined;
   /** Its symbol. */

@@ -1,5 +1,6 @@
 import { type LayerNode, localName, type StoredSettings } from "../catalog/state.js";
 import type { SymbolDrawing } from "../style/symbol.js";
+import { sizeSymbols } from "./chart-sizes.js";
 import type { Plain, Settings } from "./columns.js";
 import type { ClassSymbol, FindPicture } from "./drawing.js";
 import type { Classificator } from "./kind.js";
@@ -32,13 +33,13 @@ export function legendSymbols(
   const visualization = { layer, settings: stored, classes, findPicture, values: values ?? noValues };
   if (kind.symbols) return kind.symbols(visualization).map(drawingOf);
   const shown = shownVisual(layer, stored, values).classesSettings as Settings;
-  return kind
+  const areas = kind
     .legend(layer, shown, ({ name }) => name)
-    .map(({ fill }) => {
+    .map(({ fill }): ClassSymbol => {
       const attributes = { fill: String(fill), "fill-opacity": String(classes.opacity ?? 1) };
-      const rules = [{ symbolizers: [{ type: "PolygonSymbolizer" as const, attributes }] }];
-      return { styles: [{ name: "symbol", attributes: {}, rules }], values: {}, shape: "area" };
+      return { symbolizers: [{ type: "PolygonSymbolizer", attributes }], shape: "area" };
     });
+  return [...areas, ...sizeSymbols(kind.sizes?.(visualization) ?? [])].map(drawingOf);
 }
 
 /**
@@ -68,6 +69,7 @@ export function legendOf(
   const localized = Object.keys(names).length > 0;
   // Clients of the contract expect a value of each class.
   const last = extended ? kind.lastItem?.(classes) : undefined;
+  const sizes = extended ? kind.sizes?.({ layer, classes, values: values ?? noValues }) : undefined;
   const name = { name: settings.legendName as string, localized, names };
   return {
     name: localName(name, language, main),
@@ -80,6 +82,7 @@ export function legendOf(
     classificators: [
       ...((extended ? kind.legendOfSymbols?.(classes, settings) : undefined) ??
         kind.legend(layer, classes, (column) => localName(column, language, main))),
+      ...(sizes ?? []),
       ...(last ? [last] : []),
     ],
   };

@@ -571,9 +571,53 @@ t.test("legends of charts say what becomes of those without room", async (t) => 
   const dot = await picture(await (await fetch(server.url + last.icon)).arrayBuffer());
   t.ok(near(dot.at(dot.width / 2, dot.height / 2), last.fill));
   await pies({ sizeType: 2 });
-  t.match((await items())[2], { noRoom: "dot" });
+  t.match((await items()).at(-1), { noRoom: "dot" });
   await pies({ allowOverlap: true });
   t.equal((await items()).length, 2);
+});
+
+t.test("legends of pies tell their sizes, as tiles draw them", async (t) => {
+  await layerOf("sized", [
+    { a: 1, b: 0, n: 100, geom: point(2, 5) },
+    { a: 1, b: 0, n: 500, geom: point(5, 5) },
+    { a: 1, b: 0, n: 1000, geom: point(8, 5) },
+  ]);
+  const pair = columns.slice(0, 2);
+  const pies = (settings: object) =>
+    show("sized", { type: 4, showBorder: false, classesSettings: { columns: pair, ...settings } });
+  const read = async (query = "?extended=1") => (await api("GET", `m/layers/sized/legend/${query}`)).json;
+  const sizes = { sizeFrom: 10, sizeTo: 60 };
+  await pies({ ...sizes, sizeType: 3, sizeColumnCode: "n", allowOverlap: true });
+  t.equal((await read("")).classificators.length, 2, "clients of the contract see the columns");
+  const legend = await read();
+  const items = legend.classificators.slice(2);
+  t.equal(legend.sizeTitle, "n");
+  t.same(
+    items.map(({ value, text }: { value: number; text: string }) => [value, text]),
+    [
+      [100, "100"],
+      [500, "500"],
+      [1000, "1,000"],
+    ],
+  );
+  const tile = await draw("sized", place);
+  for (const [at, lon] of [2, 5, 8].entries()) {
+    let width = 0;
+    for (let dx = -35; dx <= 35; dx++) if (tile.at(lon, 5, dx)[3]! > 127) width++;
+    t.ok(Math.abs(width - items[at].size) <= 1.5, `${lon}: ${width}, ${items[at].size}`);
+  }
+  const widths: number[] = [];
+  for (const { icon } of items) {
+    const drawn = await picture(await (await fetch(`${server.url}${icon}&size=128`)).arrayBuffer());
+    widths.push(drawn.width);
+  }
+  t.same(widths, [128, 128, 128], "each has a symbol");
+  await pies({ ...sizes, sizeType: 2, allowOverlap: true });
+  t.match(await read(), { sizeTitle: null }, "of a sum the client says so");
+  await pies({ sizeType: 1 });
+  t.notOk("sizeTitle" in (await read()));
+  await pies({ ...sizes, sizeType: 3, sizeColumnCode: "n" });
+  t.match((await read()).classificators.at(-1), { noRoom: "dot" }, "after the sizes");
 });
 
 t.test("what becomes of a chart does not depend on how far beyond a tile objects are read", async (t) => {

@@ -149,6 +149,30 @@ async function makeNumbers(map: string, visualSettings: object): Promise<void> {
   t.equal((await server.api("PUT", `${map}/layers/use/visualization/`, { token, body })).status, 200);
 }
 
+t.test("pies whose sizes tell a value have them after their colours, and say what a dot is", async (t) => {
+  const columns = [{ code: "men" }, { code: "women" }];
+  const classesSettings = { columns, sizeType: 3, sizeColumnCode: "men", sizeFrom: 10, sizeTo: 60 };
+  await makeNumbers("pies", { type: 4, classesSettings });
+  const { page, problems } = await openPage(browser, address("pies"));
+  await page.waitForSelector(".legend-bubbles");
+  const lines = await page.locator(".legend > li:visible").allTextContents();
+  t.same(lines.toSpliced(3, 1), ["men", "women", "Size: men", "no room for the chart"]);
+  t.same(await page.locator(".legend-bubbles text").allTextContents(), ["100,000", "50,000", "10,000"]);
+  const name = await page.getAttribute(".legend-bubbles", "aria-label");
+  t.equal(name, "Size: men, 10,000, 50,000, 100,000");
+  const widest = await page.getAttribute(".legend-bubbles circle", "r");
+  t.equal(Number(widest), 30);
+  await page.evaluate("window.dispatchEvent(new Event('beforeprint'))");
+  t.equal(await page.locator(".print-legend .legend-bubbles").count(), 1, "on paper, too");
+  t.same(problems, []);
+  await page.context().close();
+  await makeNumbers("sums", { type: 4, classesSettings: { columns, sizeType: 2 } });
+  const russian = await openPage(browser, address("sums"), { locale: "ru" });
+  await russian.page.waitForSelector(".legend-bubbles");
+  t.same(await russian.page.locator(".legend-title").allInnerTexts(), ["Размер: сумма частей"]);
+  await russian.page.context().close();
+});
+
 t.test("bounds of classes tell which class has them", async (t) => {
   await makeNumbers("bounds", { type: 1, columnCode: "women", algorithm: 1, classesCount: 2 });
   const { page, problems } = await openPage(browser, address("bounds"));

@@ -267,8 +267,11 @@ const schemas = {
             "What it is, in the column's format and the language of the request; null = it has no value; with `extended`",
           )
           .optional(),
-        size: z.number().describe("Width of a bubble on the map, in pixels; with `extended`").optional(),
-        rim: z.string().describe("Colour of the rim of a bubble, if it has one; with `extended`").optional(),
+        size: z
+          .number()
+          .describe("Width of a bubble or a pie on the map, in pixels; with `extended`")
+          .optional(),
+        rim: z.string().describe("Colour of the rim of what has a size; with `extended`").optional(),
         isNoData: z
           .boolean()
           .describe("Whether it is of objects without a value; with `extended`")
@@ -294,6 +297,13 @@ const schemas = {
     title: z
       .string()
       .describe("What to write above it: its name, or the title of the column; with `extended`")
+      .optional(),
+    sizeTitle: z
+      .string()
+      .nullable()
+      .describe(
+        "Title of the column that the sizes of pies tell; null = they tell the sum of their values; with `extended`",
+      )
       .optional(),
     more: z.int().describe("How many classes are left out; with `extended`").optional(),
   }),

@@ -1,10 +1,11 @@
 import { type Column, type LayerNode, localName } from "../../catalog/state.js";
 import type { Languages } from "../../features/column-sql.js";
 import { columnFormatter, numberFormatOf } from "../../features/format.js";
-import { locale, numberFormatter } from "../../features/value-format.js";
+import { locale, type NumberFormat, numberFormatter } from "../../features/value-format.js";
 import { minus } from "../../style/filter-words.js";
 import { columnOf, type Settings } from "../../visual/columns.js";
 import type { Classificator } from "../../visual/kind.js";
+import { kindOf } from "../../visual/kinds.js";
 import { classTexts, rangeTexts, valueTexts } from "./legend-bounds.js";
 
 /** What the lines of a visualization's legend say, in the format of the column and the language of the reader. */
@@ -12,6 +13,8 @@ import { classTexts, rangeTexts, valueTexts } from "./legend-bounds.js";
 export interface LegendTexts {
   /** Empty where none is to be shown. */
   readonly title: string;
+  /** What the sizes of charts tell; null = the sum of their values. Absent where they tell nothing. */
+  readonly sizeTitle?: string | null;
   /** Of each class; null where its value is none, so that clients have words of their own. */
   readonly texts: readonly (string | null)[];
 }
@@ -26,14 +29,16 @@ export function legendTexts(
   languages: Languages,
 ): LegendTexts {
   const settings = layer.visualSettings as Settings;
+  const classes = settings.classesSettings as Settings;
   const column = columnOf(layer, settings.column);
+  const sizedBy = kindOf(settings).sizedBy?.(layer, classes);
   const { classificators, minValue } = legend;
   const isMeasured = ({ value, size }: Classificator) =>
     value !== null && (settings.type === 1 || size !== undefined);
   const values = classificators.filter(isMeasured).map(({ value }) => value);
   const measured = measuredTexts(
     hasRanges(settings) && values.length > 0 ? [minValue, ...values] : values,
-    column,
+    sizedBy ?? column,
     { languages, areBorders: hasRanges(settings) },
   );
   const format = formatterOf(column, languages);
@@ -41,6 +46,7 @@ export function legendTexts(
   let next = 0;
   return {
     title: settings.showLegendName ? String(legend.name) || (column ? titleOf(column) : "") : "",
+    ...(sizedBy && values.length > 0 && { sizeTitle: sizedBy === "sum" ? null : titleOf(sizedBy) }),
     texts: classificators.map((one) =>
       isMeasured(one) ? measured[next++]! : one.value === null ? null : format(one.value),
     ),
@@ -53,12 +59,12 @@ const hasRanges = ({ type, classesSettings }: Settings): boolean =>
 
 function measuredTexts(
   values: readonly unknown[],
-  of: Column | undefined,
+  of: Column | "sum" | undefined,
   { languages, areBorders }: { readonly languages: Languages; readonly areBorders: boolean },
 ): string[] {
-  const format = of && numberFormatOf(of);
+  const format: NumberFormat | undefined = of === "sum" ? { kind: "number" } : of && numberFormatOf(of);
   if (format) return (areBorders ? classTexts : valueTexts)(values as number[], format, languages);
-  const texts = values.map(formatterOf(of, languages));
+  const texts = values.map(formatterOf(of === "sum" ? undefined : of, languages));
   return areBorders ? rangeTexts(texts) : texts;
 }
 

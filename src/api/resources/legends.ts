@@ -62,9 +62,9 @@ async function getLegend(
     const legend = await kept(values ? [values] : [], () => {
       const made = legendOf(layer, { settings, values }, { language, main, extended });
       if (!extended) return JSON.stringify(made);
-      const { title, texts } = legendTexts(layer, made, { own: language, main });
+      const { texts, ...titles } = legendTexts(layer, made, { own: language, main });
       const classificators = withIcons(made.classificators).map((one, at) => ({ ...one, text: texts[at] }));
-      return JSON.stringify({ ...made, title, classificators, more: 0 });
+      return JSON.stringify({ ...made, ...titles, classificators, more: 0 });
     });
     return answerKept(caller, legend);
   }

@@ -83,7 +83,8 @@ export class LayerLegend {
     const { code } = this.item.element;
     const texts = classTexts(legend, locale);
     const ramp = colourRamp(legend, texts);
-    const bubbles = nestedBubbles(legend, texts);
+    const sizeTitle = sizeTitleOf(legend, locale);
+    const bubbles = nestedBubbles(legend, texts, sizeTitle);
     const symbols = await Promise.all(
       legend.classificators.map((_, at) => source.symbol(code, symbolPixels, at)),
     );
@@ -96,12 +97,13 @@ export class LayerLegend {
         h("span", { class: "legend-text" }, texts[at] ?? ""),
       ),
     }));
-    this.entries = ramp ? [] : entries.filter(({ shown }) => !bubbles || shown.size === undefined);
-    this.element.replaceChildren(
-      ...(legend.title ? [h("li", { class: "legend-title" }, legend.title)] : []),
-      ...[ramp, bubbles].filter((drawn) => drawn !== undefined),
-      ...this.entries.map(({ element }) => element),
-    );
+    this.entries = entries;
+    const firstSize = legend.classificators.findIndex(({ size }) => size !== undefined);
+    const lines = entries.flatMap(({ shown, element }, at) => [
+      ...(at === firstSize ? [...titleLine(sizeTitle), ...(bubbles ? [bubbles] : [])] : []),
+      ...(bubbles && shown.size !== undefined ? [] : [element]),
+    ]);
+    this.element.replaceChildren(...titleLine(legend.title), ...(ramp ? [ramp] : lines));
     const more = legend.more ?? 0;
     if (more > 0)
       this.element.append(h("li", { class: "legend-class hint" }, locale.t("moreClasses", { n: more })));
@@ -146,6 +148,15 @@ function valueTexts({ classificators }: Legend, { t }: Locale): string[] {
     ({ value, text }) => text ?? (value === null ? t("otherObjects") : String(value)),
   );
 }
+
+/** What the sizes of charts tell. */
+function sizeTitleOf({ sizeTitle }: Legend, { t }: Locale): string | undefined {
+  if (sizeTitle === undefined) return undefined;
+  return t("chartSize", { name: sizeTitle ?? t("sumOfParts") });
+}
+
+const titleLine = (title: string | undefined): HTMLElement[] =>
+  title ? [h("li", { class: "legend-title" }, title)] : [];
 
 const storageKey = "mapwright.legends.toggled";
 /** Of those that are toggled the last ones are remembered. */

@@ -56,7 +56,7 @@ export interface LegendClass {
   readonly text?: string | null;
   readonly fill: string;
   readonly isIcon: boolean;
-  /** Width of a bubble on the map, in pixels. */
+  /** Width of a bubble or a chart on the map, in pixels. */
   readonly size?: number;
   /** Colour of its rim; absent = it has none. */
   readonly rim?: string;
@@ -66,6 +66,8 @@ export interface LegendClass {
 export interface Legend {
   /** Goes above it. */
   readonly title?: string;
+  /** What the sizes of charts tell; null = the sum of their values. Absent: they tell nothing, or the title says it. */
+  readonly sizeTitle?: string | null;
   readonly column: string | null;
   readonly showLegend: boolean;
   readonly minValue: number | null;

@@ -8,8 +8,15 @@ const lineHeight = 16;
 /** Larger ones have no room in the panel. */
 const mostPixels = 128;
 
-/** Undefined: the classes have no sizes, are pictures, or are too large. */
-export function nestedBubbles({ classificators }: Legend, texts: readonly string[]): HTMLElement | undefined {
+/**
+ * Undefined: the classes have no sizes, are pictures, or are too large.
+ * @param title what the sizes tell, if it is not what the classes tell
+ */
+export function nestedBubbles(
+  { classificators }: Legend,
+  texts: readonly string[],
+  title: string | undefined,
+): HTMLElement | undefined {
   const bubbles = classificators
     .flatMap(({ size, fill, rim, isIcon }, at) =>
       size === undefined || isIcon ? [] : [{ size, fill, rim, text: texts[at] ?? "" }],
@@ -30,7 +37,7 @@ export function nestedBubbles({ classificators }: Legend, texts: readonly string
     width: String(right + 150),
     height: String(height),
     role: "img",
-    "aria-label": texts.slice(0, bubbles.length).join(", "),
+    "aria-label": [...(title ? [title] : []), ...bubbles.map(({ text }) => text).reverse()].join(", "),
   });
   for (const { size, fill, rim = "none", text, y } of placed) {
     const top = most - size + 1;

@@ -19,7 +19,7 @@ import { countedNoData, noDataItem, noDataOf, noDataSchema } from "../no-data.js
 import { colour, flag, opacity, path, size } from "../schemas.js";
 import { edgeOf, lighter } from "../shades.js";
 import { classesQuestion } from "../statistics.js";
-import { measure } from "../value-sql.js";
+import { measure, quantity } from "../value-sql.js";
 import type { VisualValues } from "../values.js";
 
 /** Bubble chart: a marker on each object, whose area follows its value, or whose size tells the class of it. */
@@ -71,7 +71,7 @@ export const bubbles: VisualKind = {
       columns: (context) => {
         const size =
           scale && column
-            ? bubbleSql(scale, column, context)
+            ? bubbleSql(scale, quantity(column, context) ?? "null::float8")
             : `(${array(sizes, "float8")})[1 + ${classSql(column && measure(column, context), values.breaks)}]`;
         return { size$: noData.checked ? `coalesce(${size},${noDataSize})` : size };
       },

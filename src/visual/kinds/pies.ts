@@ -1,3 +1,4 @@
+import { sizedBy, sizeItems } from "../chart-sizes.js";
 import { drawCharts, valuesOfCharts } from "../chart-sql.js";
 import { chart, sizeQuestion } from "../charts.js";
 import { borderOf, symbolizer } from "../drawing.js";
@@ -8,6 +9,8 @@ import type { VisualKind } from "../kind.js";
 export const pies: VisualKind = {
   ...chart,
   question: sizeQuestion,
+  sizedBy,
+  sizes: sizeItems,
   draw: (visualization) => {
     const { settings, classes } = visualization;
     const border = borderOf(settings);

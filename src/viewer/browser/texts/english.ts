@@ -22,6 +22,8 @@ export const english = {
   noData: "no data",
   noRoom: "no room for the chart",
   littleRoom: "little room: smaller, or a dot",
+  chartSize: "Size: {name}",
+  sumOfParts: "sum of the parts",
   legendLeast: "least",
   legendMost: "most",
   moreClasses: { one: "{n} more", other: "{n} more" },

@@ -23,6 +23,8 @@ export const french: Texts = {
   noData: "sans données",
   noRoom: "pas de place pour le diagramme",
   littleRoom: "peu de place : plus petit, ou un point",
+  chartSize: "Taille : {name}",
+  sumOfParts: "somme des parts",
   legendLeast: "moins",
   legendMost: "plus",
   moreClasses: { one: "{n} de plus", other: "{n} de plus" },

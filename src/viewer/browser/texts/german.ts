@@ -23,6 +23,8 @@ export const german: Texts = {
   noData: "keine Angabe",
   noRoom: "kein Platz für das Diagramm",
   littleRoom: "wenig Platz: kleiner, oder ein Punkt",
+  chartSize: "Größe: {name}",
+  sumOfParts: "Summe der Teile",
   legendLeast: "am wenigsten",
   legendMost: "am meisten",
   moreClasses: { one: "{n} weitere", other: "{n} weitere" },

@@ -23,6 +23,8 @@ export const russian: Texts = {
   noData: "нет данных",
   noRoom: "нет места для диаграммы",
   littleRoom: "мало места: меньше, или точка",
+  chartSize: "Размер: {name}",
+  sumOfParts: "сумма частей",
   legendLeast: "меньше",
   legendMost: "больше",
   moreClasses: { one: "ещё {n}", few: "ещё {n}", many: "ещё {n}", other: "ещё {n}" },

@@ -23,6 +23,8 @@ export const spanish: Texts = {
   noData: "sin datos",
   noRoom: "sin sitio para el diagrama",
   littleRoom: "poco sitio: más pequeño, o un punto",
+  chartSize: "Tamaño: {name}",
+  sumOfParts: "suma de las partes",
   legendLeast: "menos",
   legendMost: "más",
   moreClasses: { one: "{n} más", other: "{n} más" },
