@@ -1,6 +1,6 @@
 import t from "tap";
 import { startServer } from "../support/server.js";
-import { makeTown, type OpenPage, openPage, pictureComplete, soon, startBrowser } from "./support.js";
+import { hold, makeTown, type OpenPage, openPage, pictureComplete, soon, startBrowser } from "./support.js";
 
 /** The viewer when the network, a session or a link fails. */
 
@@ -70,6 +70,30 @@ t.test("failing tiles that are not shown any more are no failure any more", asyn
   t.pass();
   await page.context().close();
 });
+
+t.test(
+  "tiles of before are blurred where their names are huge, until those of the zoom are there",
+  async (t) => {
+    const { page } = await openPage(browser, address("town"));
+    const filters = () =>
+      page.evaluate<string[]>(
+        `[...document.querySelectorAll(".leaflet-tile-container:has(img)")].map((one) => getComputedStyle(one).filter).sort()`,
+      );
+    t.same(await filters(), ["none"]);
+    const release = await hold(page, "**/tms/**");
+    await zoomIn(page);
+    await page.waitForSelector(".leaflet-tile-pane img[src*='z=5']", { state: "attached" });
+    t.same(await filters(), ["none", "none"], "twice their size they can be read");
+    await zoomIn(page);
+    await soon(t).same(filters, ["blur(2px)", "none"]);
+    await page.press(".map", "-");
+    await soon(t).same(filters, ["none", "none"], "sharp again, one zoom farther out");
+    release();
+    await pictureComplete(page);
+    t.same(await filters(), ["none"]);
+    await page.context().close();
+  },
+);
 
 t.test("an expired session is told once, and its tiles are asked for no more", async (t) => {
   const opened = await openPage(browser, address("secret"), { waitForMap: false });

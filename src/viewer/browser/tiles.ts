@@ -26,7 +26,12 @@ const longestPauseMs = 60_000;
 /** Symbols and labels of what changed reach into tiles beside it. */
 const reachTiles = 2;
 
+/** So many zooms closer the names on a tile are large, but can be read. */
+const readableZooms = 1;
+
 class RetryingTiles extends L.TileLayer {
+  /** Of Leaflet: the tiles of each zoom. */
+  declare private readonly _levels: Readonly<Record<number, { readonly el: HTMLElement } | undefined>>;
   /** Tiles that failed, with what tries them again at once. */
   private readonly failing = new Map<HTMLElement, { readonly timer: number; readonly retry: () => void }>();
   /** Tiles that are loaded again; true = they have to be once more. */
@@ -67,6 +72,12 @@ class RetryingTiles extends L.TileLayer {
     const { src, missing } = await checkedPicture(url);
     this.fire("drawn", { address: new URL(url, document.baseURI).href, missing });
     return src;
+  }
+
+  /** Leaflet calls this for each zoom of which tiles are shown, when another zoom comes. */
+  _onUpdateLevel(zoom: number): void {
+    const isHuge = zoom + readableZooms < (this._tileZoom ?? zoom);
+    this._levels[zoom]?.el.classList.toggle("huge", isHuge);
   }
 
   override getTileUrl(coords: L.Coords): string {
