@@ -13,6 +13,11 @@ const home = `${server.url}/#project=p&map=town&z=4&lat=10&lon=10`;
 
 const pages = (pdf: Buffer): number => pdf.toString("latin1").match(/\/Type \/Page\b(?!s)/g)?.length ?? 0;
 
+interface Box {
+  readonly top: number;
+  readonly bottom: number;
+}
+
 /** What of the page is on the paper. */
 async function onPaper(page: Page): Promise<string> {
   await page.emulateMedia({ media: "print" });
@@ -80,6 +85,39 @@ for (const paper of ["portrait", "landscape"] as const) {
     await soon(t).equal(async () => (await page.locator(".map").boundingBox())!.width, 1280);
     await soon(t).equal(() => page.locator(".leaflet-tile-pane img[src*=retina]").count(), 0);
     t.same(problems, []);
+    await page.context().close();
+  });
+}
+
+for (const paper of ["portrait", "landscape"] as const) {
+  t.test(`the world fills the paper, and the page shows then what it did (${paper})`, async (t) => {
+    const { page } = await openPage(browser, `${server.url}/#project=p&map=town&z=1&lat=10&lon=10`);
+    await page.press(".map", "ArrowUp");
+    const view = () => page.evaluate("location.hash");
+    const before = await view();
+    await askForPaper(page, paper, "World");
+    await page.evaluate("window.dispatchEvent(new Event('beforeprint'))");
+    await page.emulateMedia({ media: "print" });
+    const [paperMap, ...tiles] = await page.evaluate<Box[]>(
+      `[".map", ".leaflet-tile"].flatMap((part) => [...document.querySelectorAll(part)].map((one) => one.getBoundingClientRect().toJSON()))`,
+    );
+    const [top, bottom] = [
+      Math.min(...tiles.map((tile) => tile.top)),
+      Math.max(...tiles.map((tile) => tile.bottom)),
+    ];
+    const zooms = await page.$$eval(".leaflet-tile", (all) =>
+      all.map((tile) => (tile as { currentCSSZoom?: number }).currentCSSZoom),
+    );
+    t.same(
+      [...new Set(zooms)],
+      [1],
+      "tiles are drawn smaller together: each by itself would be rounded, and leave seams",
+    );
+    t.ok(top <= paperMap!.top + 2 && bottom >= paperMap!.bottom - 2, `${top} to ${bottom}`);
+    await page.emulateMedia({ media: null });
+    await page.evaluate("window.dispatchEvent(new Event('afterprint'))");
+    await page.waitForSelector(".print-wait", { state: "detached" });
+    await soon(t).equal(view, before);
     await page.context().close();
   });
 }

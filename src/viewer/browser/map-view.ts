@@ -25,8 +25,8 @@ export class MapView {
   highlighted: (hit: Hit) => void = () => undefined;
   /** What covers the map; without `side` only small buttons do. */
   panels: { readonly side: HTMLElement | undefined; readonly object: HTMLElement } | undefined;
-  /** Whether the map has the size of a paper, not of the page. */
-  private isOnPaper = false;
+  /** What the page shows, while the map has the size of a paper. */
+  private onPage: { readonly center: L.LatLng; readonly zoom: number } | undefined;
   private readonly highlights = L.featureGroup();
   private clickMarker: L.Marker | undefined;
 
@@ -81,12 +81,16 @@ export class MapView {
     return { zoom: this.map.getZoom(), lat: center.lat, lon: center.lng };
   }
 
-  setView(view: View): void {
+  setView({ lat, lon, zoom }: View): void {
+    this.jump([lat, lon], zoom, { animate: false });
+  }
+
+  private jump(center: L.LatLngExpression, zoom: number, how: L.ZoomPanOptions): void {
     // Steps go to whole zooms, but a link may name one between them.
     const { options } = this.map;
     const { zoomSnap } = options;
     options.zoomSnap = 0;
-    this.map.setView([view.lat, view.lon], view.zoom, { animate: false });
+    this.map.setView(center, zoom, how);
     if (zoomSnap !== undefined) options.zoomSnap = zoomSnap;
   }
 
@@ -98,16 +102,19 @@ export class MapView {
     });
   }
 
-  /** Gives the map a size of its own in pixels, as for paper; undefined = that of the page. */
-  resize(size: { readonly width: number; readonly height: number } | undefined): void {
+  /** Gives the map a size of its own in pixels, and a zoom, as for paper; undefined = those of the page. */
+  resize(
+    paper: { readonly width: number; readonly height: number; readonly zoom: number } | undefined,
+  ): void {
     const { map } = this;
-    const [center, zoom] = [map.getCenter(), map.getZoom()];
-    this.isOnPaper = size !== undefined;
+    const shown = this.onPage ?? { center: map.getCenter(), zoom: map.getZoom() };
+    this.onPage = paper && shown;
     const { style } = map.getContainer();
-    style.width = size ? `${size.width}px` : "";
-    style.height = size ? `${size.height}px` : "";
+    style.width = paper ? `${paper.width}px` : "";
+    style.height = paper ? `${paper.height}px` : "";
     map.invalidateSize({ animate: false });
-    map.setView(center, zoom, { animate: false, reset: true } as L.ZoomPanOptions);
+    const how = { animate: false, reset: true } as L.ZoomPanOptions;
+    this.jump(shown.center, paper?.zoom ?? shown.zoom, how);
   }
 
   /** Zooms to a box, in the part of the map that panels do not cover. Without a box: the world. */
@@ -198,7 +205,7 @@ export class MapView {
 
   /** Sets the minimum zoom so that the world fills the height of the page. */
   private limitZoom(): void {
-    if (this.isOnPaper) return;
+    if (this.onPage) return;
     this.map.setMinZoom(leastZoom(this.map.getSize().y));
   }
 }

@@ -27,7 +27,7 @@ export interface PrintedMap {
 }
 export type Paper = "portrait" | "landscape";
 
-interface Size {
+export interface Size {
   readonly width: number;
   readonly height: number;
 }
@@ -137,7 +137,7 @@ export class PrintSheet {
     delete element.dataset.measured;
     element.style.width = "";
     return {
-      width: width - (isBeside && legend.firstChild ? legendWidth + gap.row : 0),
+      width: width - (isBeside && legend.firstChild ? legendWidth + gap.row : 0) - 2 * border,
       height: Math.max(leastMap, height - used) - 2 * border,
     };
   }

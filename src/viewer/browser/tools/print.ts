@@ -1,12 +1,14 @@
 import type { Locale } from "../attributes.js";
 import { button, h, icon } from "../dom.js";
-import { type Paper, type PrintSheet, pageOf } from "../print.js";
+import { type Paper, type PrintSheet, pageOf, type Size } from "../print.js";
 
 /** The page's command to print: draws the map for the paper, and shows the browser's dialog. */
 
 /** How much smaller symbols and labels may be on paper, so that it shows what the page does. */
 const mostShrunk = 1.5;
 const longestWaitMs = 20_000;
+/** The world at zoom 0, in pixels. */
+const worldSide = 256;
 
 /** Asks for title and paper, and prints. */
 export async function printMap(sheet: PrintSheet): Promise<void> {
@@ -21,10 +23,7 @@ export async function printMap(sheet: PrintSheet): Promise<void> {
   const page = pageOf(chosen.paper);
   try {
     await inTime(loadLegends().then(() => imagesLoaded(root)));
-    const { width, height } = sheet.roomOn(chosen.paper);
-    const size = view.map.getSize();
-    const shrunk = Math.max(1, Math.min(mostShrunk, Math.max(size.x / width, size.y / height)));
-    view.resize({ width: Math.round(width * shrunk), height: Math.round(height * shrunk) });
+    view.resize(mapOn(sheet.roomOn(chosen.paper), view.map));
     sharpen(true);
     const pane = view.map.getPane("tilePane")!;
     await inTime(tilesLoaded(pane));
@@ -39,6 +38,16 @@ export async function printMap(sheet: PrintSheet): Promise<void> {
     sharpen(false);
     waiting.remove();
   }
+}
+
+/** Size and zoom of the map for the room that it has on paper: as little smaller there that it shows what the page does. The world fills the paper. */
+function mapOn(room: Size, map: L.Map): Size & { readonly zoom: number } {
+  const size = map.getSize();
+  const zoom = Math.max(map.getZoom(), Math.ceil(Math.log2(room.height / worldSide)));
+  const mostOfWorld = (worldSide * 2 ** zoom) / room.height;
+  const wanted = Math.max(size.x / room.width, size.y / room.height);
+  const shrunk = Math.max(1, Math.min(mostShrunk, mostOfWorld, wanted));
+  return { width: Math.round(room.width * shrunk), height: Math.floor(room.height * shrunk), zoom };
 }
 
 /** Until all tiles are there, and nothing else is to come. */
