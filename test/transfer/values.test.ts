@@ -275,3 +275,33 @@ t.test("more features than fit one read are all there, in their order", async (t
   );
   t.match(row, { count: 20_000, distinct: 20_000, ordered: true });
 });
+
+t.test("objects that cross the 180th meridian uncut are imported, and that is said", async (t) => {
+  const ring = (...coordinates: number[][]) => ({ type: "Polygon", coordinates: [coordinates] });
+  const across = ring([178, 64], [-170, 66], [-170, 70], [178, 70], [178, 64]);
+  const line = (...coordinates: number[][]) => ({ type: "LineString", coordinates });
+  const objects = [
+    across,
+    {
+      type: "MultiPolygon",
+      coordinates: [ring([0, 0], [1, 0], [1, 1], [0, 0]).coordinates, across.coordinates],
+    },
+    { type: "GeometryCollection", geometries: [point(1, 2), line([1, 2, 3], [4, 5, 6], [-177, 6, 7])] },
+  ];
+  const { notes } = await bench.import(
+    await bench.layer(),
+    collection(...objects.map((geometry) => feature({}, geometry))),
+  );
+  t.match(notes, [/cross the 180th meridian: 3\. .*ogr2ogr -wrapdateline/]);
+  const whole = [
+    point(180, 2),
+    ring([-180, -90], [180, -90], [180, 90], [-180, 90], [-180, -90]),
+    ring([-180, -90], [180, -90], [180, -80], [0, -70], [-180, -80], [-180, -90]),
+    ring([170, 0], [190, 1], [190, 2], [170, 0]),
+    line([-90, 1], [90, 2]),
+  ];
+  t.match(
+    await bench.import(await bench.layer(), collection(...whole.map((geometry) => feature({}, geometry)))),
+    { rows: whole.length, notes: [] },
+  );
+});

@@ -3,6 +3,7 @@ import { type GeometryKind, sridFlag } from "../../src/geo/wkb.js";
 import { FieldSet, looksLikeJson } from "./fields.js";
 import { GeoJsonGeometry } from "./geojson-geometry.js";
 import { Byte } from "./json.js";
+import { jumpsAcross } from "./meridian.js";
 import type { Transform } from "./srs.js";
 import { WkbGeometry } from "./wkb-geometry.js";
 
@@ -20,6 +21,8 @@ export class RowEncoder {
   /** Common kind of all geometries so far; undefined = no geometry yet. */
   kind: GeometryKind | undefined;
   vertices = 0;
+  /** Geometries that cross the 180th meridian and are not cut there. */
+  across = 0;
   /** Whether positions had measures (M), which layers do not store. */
   measures = false;
   /** To EPSG:4326; undefined = the coordinates are in EPSG:4326. */
@@ -142,6 +145,7 @@ export class RowEncoder {
       this.scratch.length = 0;
       this.scratch.append(transformed);
     }
+    if (kind !== "Point" && jumpsAcross(this.scratch.from(0))) this.across++;
     this.hasGeometry = true;
     this.nulls.delete(-1);
     this.kind = this.kind === undefined || this.kind === kind ? kind : "Unknown";

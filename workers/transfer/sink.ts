@@ -33,7 +33,7 @@ export class RowSink {
   /** What the file calls its data. */
   title: string | undefined;
   /** State at the beginning of the current file. */
-  private mark = { count: 0, bad: 0, badCount: 0, vertices: 0 };
+  private mark = { count: 0, bad: 0, badCount: 0, vertices: 0, across: 0 };
 
   constructor(
     private readonly staging: StagingTable,
@@ -110,7 +110,8 @@ export class RowSink {
   begin(transform: RowEncoder["transform"]): void {
     this.transform = transform;
     const { count, badCount } = this;
-    this.mark = { count, bad: this.bad.length, badCount, vertices: this.row.vertices };
+    const { vertices, across } = this.row;
+    this.mark = { count, bad: this.bad.length, badCount, vertices, across };
   }
 
   /** Forgets the features of the current file, for a reader that begins again. */
@@ -122,6 +123,7 @@ export class RowSink {
     this.badCount = this.mark.badCount;
     this.bad.length = this.mark.bad;
     this.row.vertices = this.mark.vertices;
+    this.row.across = this.mark.across;
   }
 
   async finish() {
@@ -130,6 +132,10 @@ export class RowSink {
     const { row } = this;
     if (row.measures)
       this.note("Positions keep their heights; the numbers after them (measures) were left out.");
+    if (row.across > 0)
+      this.note(
+        `Objects that cross the 180th meridian: ${row.across}. They are drawn across the whole world, unless they are cut there, as "ogr2ogr -wrapdateline" does.`,
+      );
     if (this.count === 0 && this.badCount === 0) this.note("The file has no features.");
     return {
       // Later ones occur in bad rows only, and the staging table has no columns for them.
