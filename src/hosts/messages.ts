@@ -50,6 +50,8 @@ export type MetatilePart =
        * metatiles that begin with this part.
        */
       readonly keep?: string;
+      /** Whether it is drawn by itself and then laid over the others: something in it lies below the rest of it. */
+      readonly isApart?: boolean;
       /** Paths of the images that the map's layers show, by the names that the map has for them. */
       readonly files?: Readonly<Record<string, string>>;
     }

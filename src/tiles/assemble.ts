@@ -4,6 +4,7 @@ import { baseMapLayer, type MissingLayer } from "./missing-layer.js";
 import {
   buildParts,
   type MapDrawing,
+  namesUnder,
   type PartsOptions,
   type Plan,
   partsDigest,
@@ -14,9 +15,11 @@ import {
 /** Puts the plan of images together from maps with compiled styles, and plans with fewer layers. */
 
 export interface Assembly
-  extends Omit<PartsOptions, "isBase" | "collides">,
+  extends Omit<PartsOptions, "isBase" | "collides" | "names">,
     Pick<Plan, "epoch" | "mapSources" | "visualized" | "asOf"> {
   readonly map: StyledMap;
+  /** As `planZoom` of planner.ts has it. */
+  readonly z: number;
   /** The built-in base map. */
   readonly base: StyledMap | undefined;
   /** The base map of the project. */
@@ -38,11 +41,12 @@ export function assemble(all: Assembly): Plan {
 const asBase = (layer: MissingLayer): MissingLayer => ({ ...layer, code: baseMapLayer.code });
 
 function planOf(all: Assembly, shows: Shows, missing: readonly MissingLayer[]): Plan {
-  const { base, baseImage, scale, begin, ...facts } = all;
+  const { base, baseImage, scale, begin, z, ...facts } = all;
   const map = withLayers(all.map, shows);
-  const drawn = buildParts(map, { scale, begin, isBase: false });
   const styledBase = base && withLayers(base, shows);
-  const baseDrawing = styledBase && buildParts(styledBase, { scale, begin, isBase: true });
+  const named = styledBase && namesUnder(map, styledBase, z);
+  const drawn = buildParts(map, { scale, begin, isBase: false, names: named?.names });
+  const baseDrawing = styledBase && buildParts(named?.base ?? styledBase, { scale, begin, isBase: true });
   const image =
     baseImage && shows(baseMapLayer.id)
       ? ([{ kind: "image", image: baseImage, layerId: baseMapLayer.id }] as const)

@@ -233,6 +233,7 @@ async function partsOf({ plan, versions, origin, count, signal, client }: Metati
         kind: "map",
         map: atSeam ? await part.mapAtSeam() : part.map,
         ...(without.length > 0 && { without }),
+        ...(part.isApart && { isApart: true }),
         ...(part.isBase && index === 0 && { keep: baseVersions(plan, versions) }),
         ...(blobs.length > 0 && {
           files: Object.fromEntries(blobs.map(({ key }) => [key, files.get(key) ?? ""])),

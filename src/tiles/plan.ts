@@ -5,16 +5,17 @@ import { topScaleDenominator } from "../geo/tile.js";
 import type { MapSource } from "../hosts/messages.js";
 import { onceForEach } from "../once.js";
 import { digest, layerTexts, type MapnikLayer, mapSource } from "../style/mapnik-xml.js";
-import type { CompiledStyle, MapProperties, Rule, Style } from "../style/model.js";
+import type { CompiledStyle, MapProperties, Rule, Style, SymbolizerType } from "../style/model.js";
 import type { PictureFile } from "../style/pictures.js";
 import type { Pause } from "../turns/slices.js";
-import { datasource } from "./datasource.js";
+import { givingWay, hiddenNames, standsInTheWay, writesNames } from "./base-names.js";
+import { datasource, lastBandZoom } from "./datasource.js";
 import { markersAsDots } from "./dots.js";
 import type { ImagePart } from "./image-part.js";
 import type { MissingLayer } from "./missing-layer.js";
 import { onFirstCall } from "./on-first-call.js";
 import { rasterDatasources, rasterStyle } from "./raster-drawing.js";
-import { appliesAt } from "./thinning.js";
+import { appliesAt, appliesFrom } from "./thinning.js";
 
 /** All that determines what tiles show, except their coordinates and the data. Shared by the tiles of a map. */
 export interface TilePlan {
@@ -87,6 +88,8 @@ export type PlanPart =
       readonly mapAtSeam: () => Promise<MapSource>;
       /** Of the built-in base map, whose pixels all maps over it share. */
       readonly isBase: boolean;
+      /** Whether it has names of the base map that the rest of it hides. */
+      readonly isApart: boolean;
       /** Images that its layers show. */
       readonly blobs: readonly LayerBlob[];
       /** Pictures that its styles show. */
@@ -166,28 +169,88 @@ export interface PartsOptions extends Pick<MapnikMapOptions, "scale"> {
   readonly isBase: boolean;
   /** Absent = as its layers have it. */
   readonly collides?: boolean;
+  /** Names that are drawn where its labels leave room. */
+  readonly names?: BaseNames | undefined;
   /** Begins a work in slices. */
   readonly begin: () => Pause;
 }
+
+/** The layers of a base map that have its names, and what draws them. */
+export interface BaseNames extends Pick<StyledMap, "layersOf"> {
+  /** From the top to the bottom. */
+  readonly layers: readonly StyledByMapnik[];
+  /** Whether the map's areas and images hide them: else they lie above it. */
+  readonly isHidden: boolean;
+}
+
+/**
+ * The names of the base map that a map with labels draws itself, and the base map without them; undefined = the base map draws
+ * its names: there are no labels at this zoom, or the map hides or changes what is below it.
+ * @param z that of the plan
+ */
+export function namesUnder(
+  map: StyledMap,
+  base: StyledMap,
+  z: number,
+): { readonly names: BaseNames; readonly base: StyledMap } | undefined {
+  const scaleDenominator = topScaleDenominator / 2 ** z;
+  // Plans of the last zoom are for all above it too.
+  const applies = (rule: Rule) => (z > lastBandZoom ? appliesFrom : appliesAt)(rule, scaleDenominator);
+  const isNames = (one: StyledLayer): one is StyledByMapnik => "style" in one && writesNames(one.style);
+  const layers = base.layers.filter(isNames);
+  const isUnder =
+    map.properties.backgroundColor === undefined &&
+    layers.some(({ style }) => rulesOf(style).some(applies)) &&
+    map.layers.some(
+      (one) =>
+        collidesIn(one) &&
+        "style" in one &&
+        rulesOf(one.style).some((rule) => hasCollisions(rule) && applies(rule)),
+    ) &&
+    // Images would lie between.
+    map.layers.every((one) => "style" in one);
+  if (!isUnder) return undefined;
+  // What blends with the base map cannot be drawn apart from it.
+  const isHidden = map.layers.some(hides) && !map.layers.some(blends);
+  return {
+    names: { layers, layersOf: base.layersOf, isHidden },
+    base: { ...base, layers: base.layers.filter((one) => !isNames(one)) },
+  };
+}
+
+const rulesOf = ({ styles }: CompiledStyle): readonly Rule[] => styles.flatMap(({ rules }) => rules);
 
 /** The parts that a map is drawn from. What takes long should have been made by `prepareParts`. */
 export function buildParts(styledMap: StyledMap, options: PartsOptions): MapDrawing {
   const { properties, layers } = styledMap;
   const reaches = layers.map((one) => ("style" in one ? one.style.bufferPixels : one.image.reachPixels));
-  const bufferPixels = Math.max(8, ...reaches);
+  const nameReaches = (options.names?.layers ?? []).map(({ style }) => givingWay(style).bufferPixels);
+  const bufferPixels = Math.max(8, ...reaches, ...nameReaches);
   const collides = options.collides ?? layers.some(collidesIn);
   const parts: PlanPart[] = [];
   let run: StyledByMapnik[] = [];
   let blobs: LayerBlob[] = [];
   let pictures: LayerPicture[] = [];
   let placed = new Map<number, string>();
+  let unnamed = options.names;
+  const nameReach = Math.max(0, ...nameReaches) * options.scale;
   const endRun = () => {
     // The background is below all layers.
     const own = parts.length === 0 ? properties : {};
     if (run.length > 0 || own.backgroundColor !== undefined) {
       const styled = run;
+      // The lowest labels have the names of the base map below them.
+      const below = run.some(collidesIn) ? unnamed : undefined;
+      if (below) unnamed = undefined;
+      for (const one of below?.layers ?? []) if (isPlaced(one)) placed.set(one.layer.id, nameOf(one.layer));
       const source = (atSeam: boolean): MapSource => {
-        const layers = styled.flatMap((one) => drawnBy(styledMap, one, { collides, atSeam }));
+        const layers = [
+          ...styled.flatMap((one) => {
+            const drawn = drawnBy(styledMap, one, { collides, atSeam });
+            return below && standsInTheWay(one.style) ? drawn.map(seenFrom(nameReach)) : drawn;
+          }),
+          ...(below ? namesBelow(below, { atSeam, nameReach }) : []),
+        ];
         return mapSource({ properties: own, layers, bufferSize: bufferPixels * options.scale });
       };
       parts.push({
@@ -198,6 +261,7 @@ export function buildParts(styledMap: StyledMap, options: PartsOptions): MapDraw
           return source(true);
         }),
         isBase: options.isBase,
+        isApart: below?.isHidden ?? false,
         blobs,
         pictures,
         placed,
@@ -261,6 +325,28 @@ function drawnBy(
     ? drawn
     : drawn.map((layer) => ({ ...layer, style: dotted(layer.style) }));
 }
+
+/** What is drawn last finds the least room, though it may be painted below the rest. */
+const namesBelow = (
+  { layers, layersOf, isHidden }: BaseNames,
+  { atSeam, nameReach }: { readonly atSeam: boolean; readonly nameReach: number },
+): MapnikLayer[] =>
+  layers
+    .toReversed()
+    .flatMap((one) => layersOf(one, atSeam))
+    .map((layer) => ({
+      ...layer,
+      style: (isHidden ? hiddenNames : givingWay)(layer.style),
+      bufferSize: nameReach,
+    }));
+
+/** Adjacent metatiles have to know the same symbols, so that they leave out the same names. */
+const seenFrom =
+  (pixels: number) =>
+  (layer: MapnikLayer): MapnikLayer => ({
+    ...layer,
+    bufferSize: Math.max(layer.bufferSize ?? 0, pixels),
+  });
 
 const dotted = onceForEach(markersAsDots);
 
@@ -327,6 +413,30 @@ const isPlaced = ({ layer, style }: { readonly layer: LayerNode; readonly style:
   style.query === undefined &&
   style.styles.every(({ attributes }) => Object.keys(attributes).every((name) => harmless.has(name)));
 const harmless: ReadonlySet<string> = new Set(["filter-mode", "opacity"]);
+
+/** Whether it changes what is below it otherwise than by lying over it. */
+const blends = (one: StyledLayer): boolean => "style" in one && isBlending(one.style);
+const isBlending = onceForEach(({ styles }: CompiledStyle): boolean =>
+  styles.some(
+    ({ attributes, rules }) =>
+      Object.keys(attributes).some((name) => !harmless.has(name) && name !== "image-filters") ||
+      rules.some(({ symbolizers }) =>
+        symbolizers.some(({ attributes }) => "comp-op" in attributes || "halo-comp-op" in attributes),
+      ),
+  ),
+);
+
+/** Whether it may hide what is below it in more than a few places. */
+const hides = (one: StyledLayer): boolean => "style" in one && hasAreas(one.style);
+const hasAreas = onceForEach((style: CompiledStyle): boolean =>
+  rulesOf(style).some(({ symbolizers }) => symbolizers.some(({ type }) => areas.has(type))),
+);
+const areas: ReadonlySet<SymbolizerType> = new Set([
+  "PolygonSymbolizer",
+  "PolygonPatternSymbolizer",
+  "BuildingSymbolizer",
+  "RasterSymbolizer",
+]);
 
 /** Hash of all parts. */
 export const partsDigest = (parts: readonly PlanPart[], scale: number): string =>

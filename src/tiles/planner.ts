@@ -251,6 +251,7 @@ export class Planner {
         base: styledBase,
         baseImage,
         scale,
+        z,
         begin: () => this.options.slices.begin(owner),
       },
       ...{ epoch, versions, mapSources, visualized, asOf },

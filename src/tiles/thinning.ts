@@ -151,6 +151,10 @@ export const appliesAt = (rule: Rule, scaleDenominator: number): boolean =>
   scaleDenominator >= (rule.minScaleDenominator ?? 0) - 1e-6 &&
   scaleDenominator < (rule.maxScaleDenominator ?? Number.POSITIVE_INFINITY) + 1e-6;
 
+/** Whether it applies at the scale or at a larger one. */
+export const appliesFrom = (rule: Rule, scaleDenominator: number): boolean =>
+  scaleDenominator >= (rule.minScaleDenominator ?? 0) - 1e-6;
+
 /** SQL of the rows that a rule is for; undefined = SQL evaluates its filter differently. */
 export const ruleSql = (
   { filter }: Rule,

@@ -16,8 +16,12 @@ export interface MapnikImage {
   premultiplied(): boolean;
   premultiply(callback: ImageCallback): void;
   demultiply(callback: ImageCallback): void;
-  /** Draws a premultiplied image over this one, which must be premultiplied too. */
-  composite(image: MapnikImage, options: { opacity: number }, callback: ImageCallback): void;
+  /** Draws a premultiplied image over this one, which must be premultiplied too, or as the operation says. */
+  composite(
+    image: MapnikImage,
+    options: { opacity?: number; comp_op?: number },
+    callback: ImageCallback,
+  ): void;
 }
 type ImageCallback = (error: Error | null, image: MapnikImage) => void;
 export interface MapnikView {
@@ -71,6 +75,7 @@ export interface Mapnik {
     /** Decodes a PNG or WebP. */
     fromBytes(bytes: Buffer, callback: ImageCallback): void;
   };
+  compositeOp: { readonly dst_over: number };
   registerDatasource(path: string): boolean;
   registerFonts(path: string, options?: { recurse: boolean }): boolean;
   fonts(): string[];

@@ -61,18 +61,28 @@ export class MetatileRenderer {
   private async draw(request: Drawing): Promise<MapnikImage> {
     const side = tilePixels * request.scale * request.count;
     let canvas: MapnikImage | undefined;
-    for (const part of request.parts) {
+    for (const [index, part] of request.parts.entries()) {
       if (canvas) canvas = await premultiplied(canvas);
       if (part.kind === "image") canvas = await this.overlay(canvas, part.image, side);
-      else if (part.keep !== undefined && !canvas) canvas = await this.kept(request, part, part.keep, side);
-      else canvas = await this.paint(request, part, canvas ?? new this.mapnik.Image(side, side));
+      else if (part.keep !== undefined && !canvas) {
+        const pixels = await this.kept(request, part, part.keep, side);
+        // A copy where Mapnik draws into the buffer that it is given.
+        const canBeShared = isApart(request.parts[index + 1]);
+        canvas = this.image(side, canBeShared ? pixels : Buffer.from(pixels), { premultiplied: true });
+      } else if (canvas && isApart(part)) {
+        const below = canvas;
+        const own = await premultiplied(await this.paint(request, part, new this.mapnik.Image(side, side)));
+        canvas = await changed((done) =>
+          own.composite(below, { comp_op: this.mapnik.compositeOp.dst_over }, done),
+        );
+      } else canvas = await this.paint(request, part, canvas ?? new this.mapnik.Image(side, side));
     }
     if (!canvas) return new this.mapnik.Image(side, side);
     return canvas.premultiplied() ? changed((done) => canvas.demultiply(done)) : canvas;
   }
 
-  /** A first part whose pixels are kept. */
-  private async kept(request: Drawing, part: MapPart, state: string, side: number): Promise<MapnikImage> {
+  /** The pixels of a first part, which are kept: others read them too. */
+  private async kept(request: Drawing, part: MapPart, state: string, side: number): Promise<Buffer> {
     const keyOf = ({ origin, count }: Square) =>
       `${part.map.digest} ${state} ${origin.z}/${origin.x}/${origin.y} ${count} ${request.scale} ${request.bufferPixels}`;
     const key = keyOf(request);
@@ -82,8 +92,7 @@ export class MetatileRenderer {
       pixels = (await premultiplied(drawn)).data();
       this.bases.set(key, pixels);
     }
-    // A copy, as Mapnik draws into the buffer that it is given.
-    return this.image(side, Buffer.from(pixels), { premultiplied: true });
+    return pixels;
   }
 
   /** The pixels of a part of a larger metatile that is kept. */
@@ -156,6 +165,8 @@ export class MetatileRenderer {
     return tile;
   }
 }
+
+const isApart = (part: MetatilePart | undefined): boolean => part?.kind === "map" && part.isApart === true;
 
 /** Calls one of Mapnik's asynchronous methods. */
 const changed = (
