@@ -50,6 +50,12 @@ interface Exposition {
   readonly contentType: string;
 }
 
+interface Rendered {
+  readonly renderMs: number;
+  readonly tiles: readonly unknown[];
+  readonly encoded: number;
+}
+
 const knownMethods: ReadonlySet<string> = new Set([
   "GET",
   "HEAD",
@@ -86,6 +92,16 @@ export class Metrics {
     buckets: [0.01, 0.03, 0.1, 0.3, 1, 3, 10],
     registers: [],
   });
+  private readonly drawn = new Counter({
+    name: "mapwright_tiles_drawn",
+    help: "Tiles that were drawn, also those that nobody asked for but which lie in the same metatile.",
+    registers: [],
+  });
+  private readonly encoded = new Counter({
+    name: "mapwright_tiles_encoded",
+    help: "Drawn tiles that were encoded. Tiles of one colour take the encoding of an earlier one.",
+    registers: [],
+  });
   private readonly externalImages = new Counter({
     name: "mapwright_external_images",
     help: "Images of external layers that tiles needed, by host and result: memory, fetched, failed, or skipped.",
@@ -112,8 +128,8 @@ export class Metrics {
 
   constructor(gauges: () => Gauges) {
     this.registry.setContentType(openMetricsContentType as never);
-    const { requests, durations, tiles, renders, externalImages, layersLeftOut } = this;
-    for (const metric of [requests, durations, tiles, renders, externalImages, layersLeftOut])
+    const { requests, durations, tiles, renders, drawn, encoded, externalImages, layersLeftOut } = this;
+    for (const metric of [requests, durations, tiles, renders, drawn, encoded, externalImages, layersLeftOut])
       this.registry.registerMetric(metric as never);
     const gauge = (name: string, help: string, read: (now: Gauges) => number | Promise<number>) => {
       this.registry.registerMetric(
@@ -304,8 +320,11 @@ export class Metrics {
     this.layersLeftOut.inc({ cause });
   }
 
-  rendered(milliseconds: number): void {
-    this.renders.observe(milliseconds / 1000);
+  /** A metatile was drawn. @param encoded how many of its tiles were encoded */
+  rendered({ renderMs, tiles, encoded }: Rendered): void {
+    this.renders.observe(renderMs / 1000);
+    this.drawn.inc(tiles.length);
+    this.encoded.inc(encoded);
   }
 
   /** The exposition and its content type. */

@@ -140,7 +140,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     plugins,
     on: {
       served: (source) => metrics.tile(source),
-      rendered: (milliseconds) => metrics.rendered(milliseconds),
+      rendered: (drawn) => metrics.rendered(drawn),
       leftOut: (cause) => metrics.leftOut(cause),
       catalogueChanged: () => publicMaps.catalogueChanged(),
       noted: (kind, id) => purger?.note(kind, id),

@@ -76,7 +76,7 @@ export interface RenderCalls extends CompileHost {
 
 export interface TilePathEvents {
   readonly served: (source: TileSource) => void;
-  readonly rendered: (ms: number) => void;
+  readonly rendered: (drawn: MetatileResponse) => void;
   /** A tile that is served lacks a layer. */
   readonly leftOut: (cause: MissingCause) => void;
   /** A project or a map changed. */

@@ -89,6 +89,8 @@ export interface RenderedTile {
 export interface MetatileResponse {
   /** Row by row from the top left. */
   readonly tiles: readonly RenderedTile[];
+  /** How many of them were encoded for it: tiles of one colour have the encoding of an earlier one. */
+  readonly encoded: number;
   readonly renderMs: number;
 }
 

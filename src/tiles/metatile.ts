@@ -24,7 +24,7 @@ export interface MetatileOptions extends DrawOptions {
   readonly bad: Pick<BadLayers, "note">;
   /** Finds the layers that are to blame when a metatile cannot be drawn; none = it is worth another try. */
   readonly blame: (failed: FailedMetatile) => Promise<readonly MissingLayer[]>;
-  readonly onRendered: (ms: number) => void;
+  readonly onRendered: (drawn: MetatileResponse) => void;
 }
 
 /** A metatile that the render host could not draw. */
@@ -93,7 +93,7 @@ export async function drawMetatile(
     const begun = options.clock.now();
     try {
       const { drawn, lifetime } = await draw(options, work);
-      options.onRendered(drawn.renderMs);
+      options.onRendered(drawn);
       return drawn.tiles.map((tile) => ({
         // A copy: what arrives is a view of the buffer of the whole message, which one tile would keep in memory.
         bytes: new Uint8Array(tile.bytes),

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Writable } from "node:stream";
 import t from "tap";
 import { createLog } from "../../src/log.js";
-import { makeMap, makeStyledLayer, tileUrl } from "../support/maps.js";
+import { addObject, makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
 import { startServer, waitFor } from "../support/server.js";
 
 /** What operators rely on: health, metrics, logs. */
@@ -112,6 +112,35 @@ t.test("metrics are OpenMetrics text and count tiles by the level that had them"
   t.equal(value("mapwright_render_queue"), 0);
   t.ok(value("mapwright_database_connections") >= 1);
 });
+
+t.test(
+  "metrics count the tiles that were drawn, asked for or not, and those of them that were encoded",
+  async (t) => {
+    await makeMap(server, "drawn");
+    await makeStyledLayer(server, "drawn", "a", "#a { line-width: 1; }");
+    await addObject(server, "a", square(1, 1, 20), { map: "drawn" });
+    const counts = async () => {
+      const text = await (await fetch(`${server.url}/metrics`)).text();
+      return ["drawn", "encoded"].map((what) =>
+        Number(new RegExp(`^mapwright_tiles_${what}_total (\\d+)$`, "m").exec(text)?.[1]),
+      ) as [number, number];
+    };
+    const fetched = async (lon: number, more = "") => {
+      const [drawn, encoded] = await counts();
+      const url = tileUrl(server, "drawn", { lon, lat: 1, z: 5 });
+      t.equal((await fetch(`${url}&base=0${more}`)).status, 200);
+      const [drawnNow, encodedNow] = await counts();
+      return { drawn: drawnNow - drawn, encoded: encodedNow - encoded };
+    };
+    const cold = await fetched(1);
+    t.equal(cold.drawn, 16, "a cold tile comes with those of its metatile");
+    t.ok(cold.encoded > 0 && cold.encoded <= 16);
+    t.same(await fetched(1), { drawn: 0, encoded: 0 }, "what is cached is not drawn");
+    t.same(await fetched(12), { drawn: 0, encoded: 0 }, "nor is its neighbour");
+    t.same(await fetched(91), { drawn: 16, encoded: 0 }, "empty tiles have the encoding of earlier ones");
+    t.match(await fetched(1, "&retina=3"), { drawn: 4 }, "at scale 3 there are 2 × 2");
+  },
+);
 
 t.test("metrics are for this machine and for who has the token, and do not exist for others", async (t) => {
   const ask = async (headers: Record<string, string>) =>

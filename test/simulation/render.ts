@@ -182,7 +182,7 @@ export class SimulatedRender {
     const tiles = placesOf(origin, count).map((seen) =>
       seen.length === 0 ? blank : this.tileOf(whole, seen),
     );
-    return { tiles, renderMs: 1 };
+    return { tiles, encoded: tiles.length, renderMs: 1 };
   }
 
   private tileOf(whole: Picture, seen: readonly number[]): MetatileResponse["tiles"][number] {

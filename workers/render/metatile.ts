@@ -49,12 +49,15 @@ export class MetatileRenderer {
     const image = await this.draw(request);
     const side = tilePixels * request.scale;
     const tiles: Promise<RenderedTile>[] = [];
+    let encoded = 0;
+    const onEncode = () => void encoded++;
     for (let row = 0; row < request.count; row++) {
       for (let column = 0; column < request.count; column++) {
-        tiles.push(this.encode(image.view(column * side, row * side, side, side), side, request.encoding));
+        const view = image.view(column * side, row * side, side, side);
+        tiles.push(this.encode(view, side, request.encoding, onEncode));
       }
     }
-    return { tiles: await Promise.all(tiles), renderMs: performance.now() - started };
+    return { tiles: await Promise.all(tiles), encoded, renderMs: performance.now() - started };
   }
 
   /** Draws the parts one over the other. Between them colours are multiplied by alpha, as Mapnik needs them. */
@@ -154,13 +157,23 @@ export class MetatileRenderer {
     );
   }
 
-  private async encode(view: MapnikView, side: number, encoding: string): Promise<RenderedTile> {
-    if (!view.isSolidSync()) return renderedTile(await encode(view, encoding));
+  /** @param onEncode called unless the tile has the encoding of an earlier one */
+  private async encode(
+    view: MapnikView,
+    side: number,
+    encoding: string,
+    onEncode: () => void,
+  ): Promise<RenderedTile> {
+    const encoded = async () => {
+      onEncode();
+      return renderedTile(await encode(view, encoding));
+    };
+    if (!view.isSolidSync()) return encoded();
     const solid = view.getPixel(0, 0) >>> 0;
     const key = `${side} ${encoding} ${solid}`;
     const known = this.solids.get(key);
     if (known) return known;
-    const tile = { ...renderedTile(await encode(view, encoding)), solid };
+    const tile = { ...(await encoded()), solid };
     this.solids.set(key, tile);
     return tile;
   }
