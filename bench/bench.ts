@@ -25,6 +25,7 @@ import { visualizations } from "./measures/visuals.js";
 import { wideMaps } from "./measures/wide.js";
 import { type Options, wanted } from "./options.js";
 import type { Row } from "./report.js";
+import { sessions } from "./viewers.js";
 import { viewports } from "./viewports.js";
 import { startWorld, type World } from "./world.js";
 
@@ -93,9 +94,11 @@ async function prepare(world: World, options: BenchOptions): Promise<Context> {
   const files = await packagedWorld(world.folder, options.small);
   await importMap(world, files, options.progress);
   const places = await placesOf(files.layers[0]!.path);
+  const size = sizeOf(options);
   return {
     world,
     tiles: (count, seed) => viewports(places, count, seed),
-    size: sizeOf(options),
+    sessions: (seed) => sessions(places, { ...size, seed }),
+    size,
   };
 }

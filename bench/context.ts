@@ -1,5 +1,6 @@
 import type { TileCoord } from "../src/geo/tile.js";
 import type { Plan } from "./rounds.js";
+import type { Person } from "./viewers.js";
 import type { World } from "./world.js";
 
 /** What a measure works with. */
@@ -7,6 +8,8 @@ export interface Context {
   readonly world: World;
   /** `count` tiles around real cities; the same for the same seed. */
   tiles(count: number, seed: number): TileCoord[];
+  /** What persons who begin at real cities look at; the same for the same seed. */
+  sessions(seed: number): Person[];
   /** How much is measured. */
   readonly size: Size;
 }
@@ -16,6 +19,10 @@ export interface Size extends Plan {
   readonly seconds: number;
   /** Tiles of a cold round. */
   readonly coldTiles: number;
+  /** Persons who look at a map side by side. */
+  readonly persons: number;
+  /** Looks of each of them. */
+  readonly looks: number;
   /** Names to search in. */
   readonly names: number;
   /** Points of an import; polygons are a third. */
@@ -33,6 +40,8 @@ export const fullSize: Size = {
   most: 27,
   seconds: 1,
   coldTiles: 200,
+  persons: 4,
+  looks: 6,
   names: 1_000_000,
   objects: 300_000,
   large: 1_000_000,
@@ -44,6 +53,8 @@ export const smallSize: Size = {
   most: 1,
   seconds: 1,
   coldTiles: 40,
+  persons: 2,
+  looks: 3,
   names: 5_000,
   objects: 6_000,
   large: 25_000,

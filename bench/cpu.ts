@@ -24,6 +24,9 @@ function accounted(pid: string): Accounted | undefined {
   return { parent: Number(fields[1]), ticks };
 }
 
+/** The process that has started a process; 0 = that one has ended. */
+export const parentOf = (pid: number): number => accounted(String(pid))?.parent ?? 0;
+
 /** CPU seconds that a process itself, with its ended children, has used so far. */
 export const ownCpuSeconds = (pid: number): number => (accounted(String(pid))?.ticks ?? 0) / ticksPerSecond;
 

@@ -27,14 +27,20 @@ export const usage = `npm run bench -- [--small] [--only MEASURE]… [--against 
                  search, imports, exports, hostile, pages, edge or peers; may be repeated
   --against DIR  compare with another checkout of Mapwright, which has been built, in place of the references:
                  cached, cold, objects and list; both serve the same data
-  --peers DIR    also compare with renderd and MapServer: DIR has style.mss, viewports, peers/up and peers/down,
-                 and their data as dcw, coast, rivers and cities.geojsonl in DIR/data or the folder of --data
+  --peers DIR    also compare cold with renderd and MapServer (--only peers: these alone): DIR has style.mss,
+                 viewports, peers/up and peers/down, and their data as dcw, coast, rivers and cities.geojsonl in
+                 DIR/data or the folder of --data
   --rounds N     rounds of that comparison (default 9)
   --large N      points of the large layers (default 1,000,000); lines are a fifth, polygons half
   --work DIR     keep the private database with its imported data in DIR and use it again
 
-A ratio is the median of paired rounds; beside it is where it lies with a certainty of 95 %. While that leaves open
-whether a gate is kept, rounds are added, up to the number in the table. A gate breaks when the median is below it; the
+cold tells what looks at tiles cost that nobody has yet, of three kinds of viewers: random viewports; sessions of persons
+who pan and zoom side by side, with rests; and viewports to which one comes back while the map is edited. For each tile
+asked for it prints the CPU time of the server, its hosts, Redis and PostgreSQL, and how many tiles were drawn and encoded
+("–" where a checkout does not count them); renderd shows no edits.
+
+A ratio is the median of paired rounds; beside it is where it lies with a certainty of 95 %, and the least and the greatest
+of the rounds. While that leaves open whether a gate is kept, rounds are added, up to the number in the table. A gate breaks when the median is below it; the
 table says "unsure" when the noise still spans the gate. The exit status is 1 when a gate breaks.`;
 
 /** @throws TypeError naming an argument that is not known */

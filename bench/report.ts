@@ -7,9 +7,10 @@ export interface Row {
   readonly unit: string;
   /** Median of the rounds. */
   readonly ours: number;
-  readonly reference: number;
+  /** Absent: there is none, or it does not tell. */
+  readonly reference?: number;
   /** How good ours is beside the reference: above 1 = better. The median of the rounds' ratios. */
-  readonly ratio: number;
+  readonly ratio?: number;
   /** Absent: there was nothing to repeat. */
   readonly rounds?: Rounds;
   /** Least ratio; absent = told for information. */
@@ -24,10 +25,12 @@ export interface Rounds {
   readonly most: number;
   /** The noise: where the ratio lies with a certainty of 95 %; undefined after too few rounds to tell. */
   readonly interval: Interval | undefined;
+  /** The least and the greatest ratio; undefined without a reference. */
+  readonly range: Interval | undefined;
 }
 
 /** Whether the row's gate, if it has one, is kept. A ratio that is no number keeps none. */
-const kept = (row: Row): boolean => row.gate === undefined || row.ratio >= row.gate;
+const kept = (row: Row): boolean => row.gate === undefined || (row.ratio ?? Number.NaN) >= row.gate;
 
 /** Whether the noise leaves open on which side of its gate a row lies. */
 export function unclear({ gate, rounds }: Row): boolean {
@@ -43,14 +46,15 @@ export const broken = (rows: readonly Row[], small: boolean): Row[] =>
 /** The rows as lines of text in columns. */
 export function table(rows: readonly Row[]): string {
   const cells = [
-    ["measure", "unit", "ours", "reference", "ratio", "± (95 %)", "rounds", "gate", "ok"],
+    ["measure", "unit", "ours", "reference", "ratio", "± (95 %)", "min–max", "rounds", "gate", "ok"],
     ...rows.map((row) => [
       row.measure,
       row.unit,
       figure(row.ours),
-      figure(row.reference),
-      row.ratio.toFixed(2),
-      noise(row.rounds?.interval),
+      row.reference === undefined ? none : figure(row.reference),
+      row.ratio === undefined ? none : row.ratio.toFixed(2),
+      fromTo(row.rounds?.interval),
+      fromTo(row.rounds?.range),
       row.rounds ? `${row.rounds.done} of ${row.rounds.most}` : "",
       row.gate === undefined ? "" : `${row.exact ? "=" : "≥"} ${row.gate}`,
       verdict(row),
@@ -69,7 +73,9 @@ export function table(rows: readonly Row[]): string {
     .join("\n");
 }
 
-const noise = (interval: Interval | undefined): string =>
+const none = "–";
+
+const fromTo = (interval: Interval | undefined): string =>
   interval ? `${interval.low.toFixed(2)}–${interval.high.toFixed(2)}` : "";
 
 /** The median decides; what the noise leaves open is said with it. */
@@ -81,4 +87,4 @@ function verdict(row: Row): string {
 const figure = (value: number): string =>
   value >= 1000
     ? Math.round(value).toLocaleString("en-US")
-    : value.toFixed(value >= 100 || Number.isInteger(value) ? 0 : 1);
+    : value.toFixed(value >= 100 || Number.isInteger(value) ? 0 : value >= 10 ? 1 : 2);

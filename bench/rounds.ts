@@ -18,7 +18,8 @@ export interface Plan {
 export interface Figure<Outcome> {
   readonly measure: string;
   readonly unit: string;
-  readonly of: (outcome: Outcome) => number;
+  /** Undefined: the side does not tell. Ours always does. */
+  readonly of: (outcome: Outcome) => number | undefined;
   /** Less of it is better. */
   readonly less?: boolean;
   /** Least ratio; absent: told for information. */
@@ -28,7 +29,7 @@ export interface Figure<Outcome> {
 }
 
 /**
- * Runs the sides in the order A B, B A, A B, … so that none always comes after the other. Before several rounds comes
+ * Runs the sides, ours alone if there are no references, in the order A B, B A, A B, … so that none always comes after the other. Before several rounds comes
  * a turn of each that does not count: compilers, caches and connections take that long to settle. All others count.
  *
  * Rounds are added while the noise of a figure leaves open on which side of its gate it lies. A figure that seems too
@@ -56,16 +57,25 @@ export async function compare<Outcome>(
 
 function rowOf<Outcome>(figure: Figure<Outcome>, most: number, outcomes: readonly Outcome[][]): Row {
   const { measure, unit, of, less, gate } = figure;
-  const ours = outcomes[0]!.map(of);
-  const reference = outcomes[1 + (figure.reference ?? 0)]!.map(of);
+  const told = (side: readonly Outcome[] | undefined): readonly number[] => {
+    const values = side?.map(of) ?? [];
+    return values.every((value) => value !== undefined) ? values : [];
+  };
+  const ours = told(outcomes[0]);
+  const reference = told(outcomes[1 + (figure.reference ?? 0)]);
+  const row = { measure, unit, ours: median(ours), ...(gate === undefined ? {} : { gate }) };
+  if (reference.length === 0)
+    return { ...row, rounds: { done: ours.length, most, interval: undefined, range: undefined } };
   const ratios = ours.map((value, round) => (less ? reference[round]! / value : value / reference[round]!));
   return {
-    measure,
-    unit,
-    ours: median(ours),
+    ...row,
     reference: median(reference),
     ratio: median(ratios),
-    rounds: { done: ratios.length, most, interval: medianInterval(ratios) },
-    ...(gate === undefined ? {} : { gate }),
+    rounds: {
+      done: ratios.length,
+      most,
+      interval: medianInterval(ratios),
+      range: { low: Math.min(...ratios), high: Math.max(...ratios) },
+    },
   };
 }

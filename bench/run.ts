@@ -10,7 +10,7 @@ const progress = (text: string) => console.error(text);
 async function measure(options: Options): Promise<Row[]> {
   const { peers, data, rounds, work } = options;
   const rows = await bench({ ...options, progress });
-  if (peers !== undefined && wanted(options, "peers")) {
+  if (peers !== undefined && (wanted(options, "peers") || wanted(options, "cold"))) {
     rows.push(...(await comparePeers({ folder: peers, data, rounds, work, progress })));
   }
   return rows;

@@ -16,7 +16,7 @@ export interface Done {
 }
 
 /** A tick of the clock by which CPU time is accounted for: less cannot be told from it. */
-const leastCpuSeconds = 0.01;
+export const leastCpuSeconds = 0.01;
 
 /** @param cpu CPU seconds so far of the processes that count */
 export async function throughput(cpu: () => number, work: () => Promise<Done>): Promise<Throughput> {

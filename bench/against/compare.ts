@@ -1,13 +1,15 @@
 import type { Context } from "../context.js";
 import { cpuSeconds } from "../cpu.js";
 import { type LoadRequest, loadCounting } from "../load.js";
+import { costFigures } from "../looks.js";
 import { typicalTile } from "../measures/cached.js";
-import { drawCold } from "../measures/cold.js";
+import { withColdLooks } from "../measures/cold.js";
 import { citiesPath, someCities } from "../measures/objects.js";
 import type { Row } from "../report.js";
 import { compare } from "../rounds.js";
 import type { Server } from "../server.js";
 import { type Throughput, throughputFigures } from "../throughput.js";
+import { kindsOf } from "../viewers.js";
 import { ownFolder, startBuild } from "./build.js";
 
 /**
@@ -91,12 +93,17 @@ async function cachedTiles(sides: Sides): Promise<Row[]> {
   ];
 }
 
-function coldTiles(sides: Sides): Promise<Row[]> {
-  const { world, size, tiles } = sides.context;
-  const coords = tiles(size.coldTiles, 9);
-  return inTurns(sides, `cold tile (${coords.length} tiles)`, "tiles", (server) =>
-    drawCold(world, server, coords),
-  );
+function coldTiles({ context, ours, other }: Sides): Promise<Row[]> {
+  const { world, tiles, sessions, size } = context;
+  return withColdLooks(world, kindsOf(tiles(size.coldTiles, 9), sessions(9)), async (kinds) => {
+    const rows: Row[] = [];
+    for (const [index, { name, cost }] of kinds.entries()) {
+      // The others are told for information: until each is clear would take too long.
+      const figures = costFigures(name, index === 0 ? { cpuMs: gate } : {});
+      rows.push(...(await compare(size, () => cost(ours), [() => cost(other)], figures)));
+    }
+    return rows;
+  });
 }
 
 async function singleObjects(sides: Sides): Promise<Row[]> {

@@ -4,11 +4,14 @@ import { createMap } from "../../src/catalog/maps.js";
 import type { TileCoord } from "../../src/geo/tile.js";
 import { withCatalogue } from "../catalogue.js";
 import type { Context } from "../context.js";
+import { whileEdited } from "../edits.js";
 import { type Fetched, fetchAll } from "../fetch.js";
 import { mapCode as projectCode } from "../import.js";
 import type { Row } from "../report.js";
 import { compare } from "../rounds.js";
 import { startServer } from "../server.js";
+import { pannedBack } from "../viewers.js";
+import { viewport } from "../viewports.js";
 
 /**
  * Eight viewers who pan a map of which a hundred objects a second are edited, beside the same viewers without edits. Each round
@@ -19,8 +22,7 @@ const code = "live";
 const viewers = 8;
 const editsPerSecond = 100;
 const objects = 20_000;
-/** Tiles of a viewport (viewports.ts). */
-const viewportTiles = 20;
+const viewportTiles = viewport.width * viewport.height;
 
 export async function liveEdits({ world, tiles, size }: Context): Promise<Row[]> {
   const views = Math.max(4, Math.floor(size.coldTiles / viewportTiles));
@@ -38,18 +40,13 @@ export async function liveEdits({ world, tiles, size }: Context): Promise<Row[]>
       await world.forgetTiles();
       return fetchAll(urls, viewers);
     };
-    const whileEdited = async (): Promise<Fetched> => {
-      const edits = new Edits(client, table);
-      try {
-        return await view();
-      } finally {
-        await edits.stop();
-      }
-    };
+    const moved = `update ${table} set geom = st_translate(geom, case when $1 % 2 = 0 then 1e-4 else -1e-4 end, 0)
+      where svc_id = (select svc_id from ${table} where svc_id >= (random() * ${objects})::int limit 1)`;
+    const edit = (number: number) => client.query(moved, [number]);
     const measure = `tiles of a map with ${editsPerSecond} edits/s, beside none (${viewers} viewers)`;
     return await compare(
       size,
-      whileEdited,
+      () => whileEdited({ edit, perSecond: editsPerSecond }, view),
       [view],
       [
         { measure, unit: "p95, ms", of: ({ p95Ms }) => p95Ms, less: true, gate: 0.33 },
@@ -59,39 +56,6 @@ export async function liveEdits({ world, tiles, size }: Context): Promise<Row[]>
   } finally {
     await client.end();
     await server.stop();
-  }
-}
-
-/** Viewports in the order 1 2 1 3 2 4 3 …: who pans comes back. */
-function pannedBack(coords: readonly TileCoord[]): TileCoord[] {
-  const views: TileCoord[][] = [];
-  for (let at = 0; at < coords.length; at += viewportTiles) views.push(coords.slice(at, at + viewportTiles));
-  return views.flatMap((view, index) => [...view, ...(views[index - 1] ?? [])]);
-}
-
-/** Moves objects by a little, one at a time, until it is stopped. */
-class Edits {
-  private readonly ended: Promise<void>;
-  private isStopped = false;
-
-  constructor(client: pg.Client, table: string) {
-    this.ended = this.run(client, table);
-  }
-
-  async stop(): Promise<void> {
-    this.isStopped = true;
-    await this.ended;
-  }
-
-  private async run(client: pg.Client, table: string): Promise<void> {
-    const started = performance.now();
-    for (let edit = 0; !this.isStopped; edit++) {
-      const due = started + (edit * 1000) / editsPerSecond - performance.now();
-      if (due > 0) await new Promise((resolve) => setTimeout(resolve, due));
-      const moved = `update ${table} set geom = st_translate(geom, case when $1 % 2 = 0 then 1e-4 else -1e-4 end, 0)
-        where svc_id = (select svc_id from ${table} where svc_id >= (random() * ${objects})::int limit 1)`;
-      await client.query(moved, [edit]);
-    }
   }
 }
 

@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import pg from "pg";
+import { parentOf } from "../cpu.js";
 
 /** The machine's own PostgreSQL, which the peers read from over its socket; Debian's way of running it. */
 
@@ -8,6 +9,8 @@ const socketFolder = "/var/run/postgresql";
 
 export interface PeerDatabase {
   connect(): Promise<pg.Client>;
+  /** The server's first process. */
+  readonly pid: number;
   /** Ends the server if it was started here. */
   stop(): void;
 }
@@ -30,12 +33,18 @@ alter database lab set random_page_cost = 1.1;
 alter database lab set work_mem = '16MB';`,
   );
   asPostgres("lab", "create extension if not exists postgis;");
+  const connect = async () => {
+    const client = new pg.Client({ host: socketFolder, user: "root", database: "lab" });
+    await client.connect();
+    return client;
+  };
+  const client = await connect();
+  const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+  const pid = parentOf(rows[0]!.pid);
+  await client.end();
   return {
-    connect: async () => {
-      const client = new pg.Client({ host: socketFolder, user: "root", database: "lab" });
-      await client.connect();
-      return client;
-    },
+    connect,
+    pid,
     stop: () => {
       if (ours) spawnSync("pg_ctlcluster", [ours, "main", "stop", "-m", "fast"], { stdio: "ignore" });
     },

@@ -2,16 +2,27 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { type Fetched, fetchAll } from "../fetch.js";
-import { importMap, tilePath } from "../import.js";
+import type pg from "pg";
+import type { TileCoord } from "../../src/geo/tile.js";
+import { fullSize } from "../context.js";
+import { cpuSeconds } from "../cpu.js";
+import { placesOf } from "../data.js";
+import { type Edits, pointEdits, whileEdited } from "../edits.js";
+import { importMap } from "../import.js";
+import { type Asked, type Cost, costFigures, costOf } from "../looks.js";
+import { withColdLooks } from "../measures/cold.js";
 import type { Row } from "../report.js";
 import { compare, type Figure } from "../rounds.js";
-import { type Server, startServer } from "../server.js";
+import { startServer } from "../server.js";
+import { kindsOf, sessions, tilesOf, type Viewers } from "../viewers.js";
 import { startWorld, type World } from "../world.js";
 import { openLab } from "./cluster.js";
 import { loadTables } from "./load.js";
 
-/** Cold tiles beside renderd and MapServer: the same data, style, addresses, client and machine, in turns. */
+/**
+ * Looks at cold tiles beside renderd and MapServer: the same data, style, addresses, client and machine, in turns. The
+ * CPU time of a peer is that of its processes and of its PostgreSQL.
+ */
 
 export interface PeersOptions {
   /** Has style.mss, viewports, peers/up, peers/down. */
@@ -23,21 +34,14 @@ export interface PeersOptions {
   readonly progress: (text: string) => void;
 }
 
-interface Tile {
-  readonly z: number;
-  readonly x: number;
-  readonly y: number;
-}
-interface Contender {
+interface Peer extends Asked {
   readonly name: string;
-  url(tile: Tile): string;
   /** Makes every tile cold again. */
-  forget(): Promise<void> | void;
+  forget(): void;
 }
 
 const tileCount = 270;
 const seed = 1;
-const concurrency = 8;
 
 export async function comparePeers(options: PeersOptions): Promise<Row[]> {
   const folder = resolve(options.folder);
@@ -58,8 +62,14 @@ export async function comparePeers(options: PeersOptions): Promise<Row[]> {
     const lab = await openLab();
     try {
       const client = await lab.connect();
-      await loadTables(client, data, options.progress).finally(() => client.end());
-      return await inTurns(world, folder, addresses(folder, data), options);
+      try {
+        await loadTables(client, data, options.progress);
+        const places = await placesOf(join(data, "cities.geojsonl"));
+        const kinds = kindsOf(addresses(folder, data), sessions(places, { ...fullSize, seed }));
+        return await inTurns(world, { folder, lab: { client, pid: lab.pid }, kinds }, options);
+      } finally {
+        await client.end();
+      }
     } finally {
       lab.stop();
     }
@@ -69,7 +79,7 @@ export async function comparePeers(options: PeersOptions): Promise<Row[]> {
 }
 
 /** The addresses that the folder's own script gives. */
-function addresses(folder: string, data: string): Tile[] {
+function addresses(folder: string, data: string): TileCoord[] {
   const args = [join(data, "cities.geojsonl"), String(tileCount), String(seed)];
   const { stdout, status, error } = spawnSync(join(folder, "viewports"), args, {
     encoding: "utf8",
@@ -85,10 +95,14 @@ function addresses(folder: string, data: string): Tile[] {
     });
 }
 
+interface Lab {
+  readonly client: pg.Client;
+  readonly pid: number;
+}
+
 async function inTurns(
   world: World,
-  folder: string,
-  tiles: readonly Tile[],
+  { folder, lab, kinds }: { folder: string; lab: Lab; kinds: readonly Viewers[] },
   { rounds, progress }: PeersOptions,
 ): Promise<Row[]> {
   const work = join(world.folder, "peers");
@@ -100,23 +114,28 @@ async function inTurns(
   process.once("exit", down);
   try {
     await startPeers(join(folder, "peers"), work);
-    const peers = [renderd(work), mapServer(work)];
-    const turnOf = (contender: Contender) => async () => {
-      await contender.forget();
-      const fetched = await fetchAll(tiles.map(contender.url), concurrency);
-      progress(
-        `${contender.name.padEnd(10)} ${fetched.perSecond.toFixed(1).padStart(6)} tiles/s  ` +
-          `p50 ${fetched.p50Ms.toFixed(0).padStart(5)} ms  p95 ${fetched.p95Ms.toFixed(0).padStart(5)} ms  ` +
-          `${(fetched.bytesEach / 1000).toFixed(1)} kB a tile`,
-      );
-      return fetched;
-    };
-    return await compare(
-      { rounds, most: 3 * rounds },
-      turnOf(ours(world, server)),
-      peers.map(turnOf),
-      peers.flatMap(({ name }, reference) => figuresOf(name, reference)),
-    );
+    const peers = [renderd(work, lab.pid), mapServer(work, lab.pid)];
+    return await withColdLooks(world, kinds, async (looks) => {
+      const rows: Row[] = [];
+      for (const [index, { cost, ...kind }] of looks.entries()) {
+        progress(kind.name);
+        const turnOf = (name: string, round: () => Promise<Cost>) => async () => {
+          const done = await round();
+          progress(told(name, done));
+          return done;
+        };
+        const edit = await pointEdits(lab.client, labCities, tilesOf(kind));
+        rows.push(
+          ...(await compare(
+            { rounds, most: 3 * rounds },
+            turnOf("ours", () => cost(server)),
+            peers.map((peer) => turnOf(peer.name, () => peerCost(peer, kind, edit))),
+            peers.flatMap(({ name }, peer) => figuresOf(`${kind.name}, beside ${name}`, peer, index === 0)),
+          )),
+        );
+      }
+      return rows;
+    });
   } finally {
     process.removeListener("exit", down);
     down();
@@ -124,40 +143,57 @@ async function inTurns(
   }
 }
 
-const ours = (world: World, server: Server): Contender => ({
-  name: "ours",
-  url: (tile) => server.url + tilePath(tile),
-  forget: () => world.forgetTiles(),
-});
-const renderd = (work: string): Contender => ({
+const labCities = { name: "cities", key: "gid", srid: 3857 } as const;
+
+function peerCost(
+  peer: Peer,
+  { persons, editsPerSecond: perSecond }: Viewers,
+  edit: Edits["edit"],
+): Promise<Cost> {
+  peer.forget();
+  const cost = () => costOf(peer, { persons });
+  return perSecond ? whileEdited({ edit, perSecond }, cost) : cost();
+}
+
+const told = (name: string, { perSecond, cpuMs, p50Ms = 0, p95Ms = 0, p99Ms = 0, bytesEach = 0 }: Cost) =>
+  `${name.padEnd(10)} ${perSecond.toFixed(1).padStart(6)} tiles/s  ${cpuMs.toFixed(1).padStart(5)} CPU ms  ` +
+  `p50 ${p50Ms.toFixed(0).padStart(5)} ms  p95 ${p95Ms.toFixed(0).padStart(5)} ms  ` +
+  `p99 ${p99Ms.toFixed(0).padStart(5)} ms  ${(bytesEach / 1000).toFixed(1)} kB a tile`;
+
+/** The processes that `up` has started, by its files of their numbers. */
+const pidsIn = (work: string, ...names: readonly string[]): number[] =>
+  names.flatMap((name) =>
+    readFileSync(join(work, "run", `${name}.pid`), "utf8")
+      .trim()
+      .split(/\s+/)
+      .map(Number),
+  );
+
+/** It goes on showing tiles of before an edit. */
+const renderd = (work: string, postgresPid: number): Peer => ({
   name: "renderd",
   url: ({ z, x, y }) => `http://127.0.0.1:7002/lab/${z}/${x}/${y}.png`,
+  cpu: () => cpuSeconds([...pidsIn(work, "apache", "renderd"), postgresPid]),
   forget: () => {
     const store = join(work, "tiles");
     for (const name of readdirSync(store)) rmSync(join(store, name), { recursive: true });
   },
 });
 /** It reads the map file that `up` has written to its work folder. */
-const mapServer = (work: string): Contender => {
+const mapServer = (work: string, postgresPid: number): Peer => {
   const map = encodeURIComponent(join(work, "lab.map"));
   return {
     name: "MapServer",
     url: ({ z, x, y }) =>
       `http://127.0.0.1:7001/mapserv?map=${map}&mode=tile&tilemode=gmap&layers=all&tile=${x}+${y}+${z}`,
+    cpu: () => cpuSeconds([...pidsIn(work, "nginx", "mapserv"), postgresPid]),
     forget: () => undefined,
   };
 };
 
-const figuresOf = (peer: string, reference: number): Figure<Fetched>[] => [
-  {
-    measure: `cold tile beside ${peer}`,
-    unit: "tiles / s",
-    of: ({ perSecond }) => perSecond,
-    gate: 2,
-    reference,
-  },
-  { measure: "", unit: "p50 ms", of: ({ p50Ms }) => p50Ms, less: true, reference },
-  { measure: "", unit: "p95 ms", of: ({ p95Ms }) => p95Ms, less: true, gate: 1, reference },
+/** @param isGated of the kind that gates are for */
+const figuresOf = (measure: string, reference: number, isGated: boolean): Figure<Cost>[] => [
+  ...costFigures(measure, isGated ? { perSecond: 2, p95Ms: 1 } : {}, reference),
   { measure: "", unit: "bytes", of: ({ bytesEach }) => bytesEach, less: true, reference },
 ];
 

@@ -49,7 +49,8 @@ t.test("the sides take turns, after one of each that does not count", async (t) 
   const { row, turns } = await compared([1, ...Array(9).fill(120)], { gate: 1 });
   t.equal(turns, "ABABBAABBAABBAABBAAB");
   t.equal(row.ratio, 1.2);
-  t.same(row.rounds, { done: 9, most: 27, interval: { low: 1.2, high: 1.2 } });
+  const interval = { low: 1.2, high: 1.2 };
+  t.same(row.rounds, { done: 9, most: 27, interval, range: interval });
   const less = await compared([50], { less: true });
   t.equal(less.row.ratio, 2, "of what should be little, less is better");
 });
@@ -74,7 +75,7 @@ t.test("rounds are added while it is unclear whether a gate is kept, whichever w
 t.test("the median decides, and the table says how sure that is", async (t) => {
   const row = (ratio: number, low: number, high: number): Row => ({
     ...{ measure: "m", unit: "u", ours: 1, reference: 1, ratio, gate: 1 },
-    rounds: { done: 9, most: 27, interval: { low, high } },
+    rounds: { done: 9, most: 27, interval: { low, high }, range: { low: 0.5, high: 2 } },
   });
   const rows = [row(1.1, 1.05, 1.2), row(1.1, 0.9, 1.2), row(0.9, 0.8, 1.2), row(0.9, 0.8, 0.95)];
   t.same(broken(rows, false), rows.slice(2));
@@ -84,10 +85,22 @@ t.test("the median decides, and the table says how sure that is", async (t) => {
       .slice(1)
       .map((line) => line.split(/ {2,}/).slice(5)),
     [
-      ["1.05–1.20", "9 of 27", "≥ 1", "yes"],
-      ["0.90–1.20", "9 of 27", "≥ 1", "yes, unsure"],
-      ["0.80–1.20", "9 of 27", "≥ 1", "NO, unsure"],
-      ["0.80–0.95", "9 of 27", "≥ 1", "NO"],
+      ["1.05–1.20", "0.50–2.00", "9 of 27", "≥ 1", "yes"],
+      ["0.90–1.20", "0.50–2.00", "9 of 27", "≥ 1", "yes, unsure"],
+      ["0.80–1.20", "0.50–2.00", "9 of 27", "≥ 1", "NO, unsure"],
+      ["0.80–0.95", "0.50–2.00", "9 of 27", "≥ 1", "NO"],
     ],
   );
+});
+
+t.test("without a reference, or one that tells nothing, there is no ratio", async (t) => {
+  const figure = { measure: "m", unit: "u", of: (value: number | undefined) => value };
+  const plan = { rounds: 1, most: 1 };
+  const [alone] = await compare<number | undefined>(plan, async () => 5, [], [figure]);
+  t.match(alone, { ours: 5, rounds: { done: 1, interval: undefined, range: undefined } });
+  t.equal(alone!.ratio, undefined);
+  const silent = await compare<number | undefined>(plan, async () => 5, [async () => undefined], [figure]);
+  t.same(silent, [alone]);
+  t.match(table(silent).split("\n")[1], /^m +u +5 +– +– +1 of 1$/);
+  t.same(broken([{ ...alone!, gate: 1 }], false), [{ ...alone!, gate: 1 }], "a gate is not kept by nothing");
 });
