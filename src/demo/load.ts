@@ -10,7 +10,9 @@ import { type SearchSetting, saveSettings } from "../search/settings.js";
 import { cities } from "./cities.js";
 import { importRows, type LoadDependencies, row } from "./features.js";
 import { exclusively } from "./lock.js";
-import { listed, readOtherNames } from "./other-names.js";
+import { listed, otherNamesFor } from "./other-names.js";
+import { nameProperties } from "./town-names.js";
+import { areaUnit, kindOf, type Language, languages, named, titles } from "./words.js";
 import { countries, regionName } from "./world.js";
 
 /** The demo project of an empty installation: a map of the world, an unpublished draft, and three users. */
@@ -23,11 +25,9 @@ export interface DemoAccount {
 type Progress = (text: string) => void;
 
 const projectCode = "demo";
-const languages = ["en", "ru"];
 const roles: readonly Role[] = ["admin", "editor", "viewer"];
 
 const style = (name: string): string => readFileSync(new URL(`./${name}.mss`, import.meta.url), "utf8");
-const named = (en: string, ru: string): LocalizedName => ({ name: "", localized: true, names: { en, ru } });
 
 /**
  * Loads the demo when the installation has no project. While it loads the project is hidden, so that nobody sees
@@ -58,7 +58,7 @@ async function loadWorld(deps: LoadDependencies, project: number, progress: Prog
   const { db } = deps;
   const map = await createMap(db, project, {
     code: "world",
-    name: named("World", "Мир"),
+    name: named(titles.world),
     json: { attribution: "Natural Earth, GeoNames" },
   });
   const layer = async (code: string, name: LocalizedName, viewer: Readonly<Record<string, unknown>>) =>
@@ -74,35 +74,34 @@ async function loadWorld(deps: LoadDependencies, project: number, progress: Prog
   // From the top of the tree to its bottom.
   // Labels of countries keep clear of towns, which are drawn before.
   // The tints tell neighbours apart and mean nothing else.
-  const countryLayer = await layer("countries", named("Countries", "Страны"), {
+  const countryLayer = await layer("countries", named(titles.countries), {
     legend: false,
     columns: ["name", "iso", "area"],
   });
-  const cityLayer = await layer("cities", named("Cities", "Города"), {
+  const cityLayer = await layer("cities", named(titles.cities), {
     // Names in thirty languages are found, and not read.
-    columns: ["name", "country", "feature", "population"],
+    columns: ["name", "country", "kind", "population"],
   });
 
   progress("Loading the demo: countries …");
   await loadCountries(deps, countryLayer, countries("10m"));
 
   progress("Loading the demo: 135 000 cities …");
-  const otherNames = readOtherNames((path, error) =>
-    deps.log.warn({ err: error, path }, "names of cities in a language could not be read"),
-  );
   await importRows(
     deps,
     { layerId: cityLayer, language: "en" },
-    cities().map(({ id, listedAs, geometry, ...city }) =>
-      row(
-        {
-          ...city,
-          country: regionName("en", city.country) ?? city.country,
-          feature: kindOf(city.feature),
-          other_names: listed([listedAs, ...(otherNames.get(id) ?? [])], city.name),
-        },
-        geometry,
-      ),
+    cities(otherNamesFor(deps)).map(
+      ({ name, listedAs, translations, country, feature, population, rank, geometry }) =>
+        row(
+          {
+            ...nameProperties(name, translations, languages),
+            ...inLanguages("country", (language) => regionName(language, country) ?? country),
+            ...inLanguages("kind", (language) => kindOf(feature)[language]),
+            ...{ capital: feature === "PPLC", part: feature === "PPLX", population, rank },
+            other_names: listed([listedAs, ...translations.values()], name),
+          },
+          geometry,
+        ),
     ),
   );
   await setSearch(deps, map, [countryLayer, cityLayer]);
@@ -127,62 +126,72 @@ async function setSearch({ db }: LoadDependencies, map: number, layers: readonly
   await saveSettings(db, map, settings);
 }
 
-/** What a town is, in words. */
-const kindOf = (feature: string): string =>
-  ({ PPLC: "capital", PPLA: "seat of a region", PPLX: "part of a town" })[feature] ?? "town";
-
 /** Columns with their titles; an import finds them by their codes. */
 const columnsOf = (code: string): NewColumn[] => {
   if (code === "countries") {
     return [
-      { code: "name", type: "string", localizedValue: true, name: named("Name", "Название") },
-      { code: "iso", type: "string", name: named("Country code", "Код страны") },
+      { code: "name", type: "string", localizedValue: true, name: named(titles.name) },
+      { code: "iso", type: "string", name: named(titles.iso) },
       {
-        ...{ code: "area", type: "number", name: named("Area", "Площадь") },
-        format: { kind: "number", decimals: 0, grouping: true, suffix: { en: " km²", ru: " км²" } },
+        ...{ code: "area", type: "number", name: named(titles.area) },
+        format: { kind: "number", decimals: 0, grouping: true, suffix: areaUnit },
       },
-      { code: "tint", type: "number", name: named("Tint", "Оттенок") },
+      { code: "tint", type: "number", name: named(titles.tint) },
     ];
   }
   if (code !== "cities") return [];
   return [
-    { code: "name", type: "string", name: named("Name", "Название") },
-    { code: "country", type: "string", name: named("Country", "Страна") },
-    { code: "feature", type: "string", name: named("Kind", "Вид") },
+    { code: "name", type: "string", localizedValue: true, name: named(titles.name) },
+    { code: "country", type: "string", localizedValue: true, name: named(titles.country) },
+    { code: "kind", type: "string", localizedValue: true, name: named(titles.kind) },
+    // For the style, which is the same in all languages.
+    { code: "capital", type: "bool", name: named(titles.capital) },
+    { code: "part", type: "bool", name: named(titles.part) },
     {
-      ...{ code: "population", type: "number", name: named("Population", "Население") },
+      ...{ code: "population", type: "number", name: named(titles.population) },
       format: { kind: "number", decimals: 0, grouping: true },
     },
-    { code: "rank", type: "number", name: named("Shown from zoom", "Показан с масштаба") },
-    { code: "other_names", type: "string", name: named("Other names", "Другие названия") },
+    { code: "rank", type: "number", name: named(titles.rank) },
+    { code: "other_names", type: "string", name: named(titles.otherNames) },
   ];
 };
 
-/** Names come in two imports, one a language; the second finds its objects by their ids. */
-async function loadCountries(
+/** Properties of an import into a localised column: `country` is in English, the main language. */
+const inLanguages = (code: string, text: (language: Language) => string): Record<string, string> =>
+  Object.fromEntries(
+    languages.map((language) => [language === "en" ? code : `${code}_${language}`, text(language)]),
+  );
+
+const loadCountries = (
   deps: LoadDependencies,
   layerId: number,
   list: ReturnType<typeof countries>,
-): Promise<void> {
-  const rows = list.map(({ names, iso, squareKilometres, tint, geometry }, index) =>
-    row({ svc_id: index + 1, name: names.en, iso: iso ?? null, area: squareKilometres, tint }, geometry),
-  );
-  await importRows(deps, { layerId, language: "en" }, rows);
-  await importRows(
+): Promise<unknown> =>
+  importRows(
     deps,
-    { layerId, language: "ru" },
-    list.map(({ names }, index) => row({ svc_id: index + 1, name: names.ru })),
+    { layerId, language: "en" },
+    list.map(({ name, iso, squareKilometres, tint, geometry }) =>
+      row(
+        {
+          // The atlas' names are short, those of territories without a code are all there is.
+          ...inLanguages("name", (language) =>
+            language === "en" ? name : ((iso && regionName(language, iso)) ?? name),
+          ),
+          ...{ iso: iso ?? null, area: squareKilometres, tint },
+        },
+        geometry,
+      ),
+    ),
   );
-}
 
 async function loadDraft(deps: LoadDependencies, project: number, progress: Progress): Promise<void> {
   const { db } = deps;
   progress("Loading the demo: the draft …");
-  const map = await createMap(db, project, { code: "draft", name: named("Draft", "Черновик") });
+  const map = await createMap(db, project, { code: "draft", name: named(titles.draft) });
   await setPublication(db, project, "draft", false);
   const { id } = await createLayer(db, map, {
     code: "islands",
-    name: named("Island states", "Островные государства"),
+    name: named(titles.islands),
     cssStyle: style("islands"),
     columns: columnsOf("countries"),
   });

@@ -18,8 +18,8 @@ type Atlas = Topology<{
 export type Resolution = "10m" | "50m";
 
 export interface Country {
-  /** Names by language. */
-  readonly names: Readonly<Record<"en" | "ru", string>>;
+  /** In English, some shortened. */
+  readonly name: string;
   /** ISO 3166-1 alpha-2; undefined for territories without one. */
   readonly iso: string | undefined;
   readonly squareKilometres: number;
@@ -42,10 +42,7 @@ export function countries(resolution: Resolution): Country[] {
       const iso = id === undefined ? undefined : alpha2(String(id));
       const shape = polygons(geometry);
       return {
-        names: {
-          en: properties.name,
-          ru: (iso && regionName("ru", iso)) || properties.name,
-        },
+        name: properties.name,
         iso,
         squareKilometres: Math.round(area(shape)),
         tint: tint[index]!,

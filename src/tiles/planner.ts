@@ -231,7 +231,10 @@ export class Planner {
       (await this.styledMap(
         look,
         drawnLayers(look, undefined, () => true),
-        { ...options, language: look.project.languages[0] },
+        {
+          ...options,
+          language: look.project.languages.find((known) => known === language) ?? look.project.languages[0],
+        },
       ));
     const baseImage =
       hasBase && baseMap.kind === "tiles"

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import t from "tap";
+import { layerTable } from "../../src/catalog/layer-table.js";
 import { configSchema } from "../../src/config.js";
 import { ensureBaseMap, groundLayers } from "../../src/demo/base-map.js";
 import { createTransferHost } from "../../src/hosts/transfer.js";
@@ -10,13 +11,15 @@ import { loadLock } from "../../src/storage/advisory-locks.js";
 import { openDatabase } from "../../src/storage/postgres.js";
 import { freshDatabase } from "../support/database.js";
 import { quietLog } from "../support/log.js";
+import { putSomeNames } from "./catalogues.support.js";
 
 const database = await freshDatabase();
 const dataDir = mkdtempSync(join(tmpdir(), "mapwright-test-"));
 const db = openDatabase({ url: database.url, connections: 4, statementTimeoutMs: 60_000, log: quietLog });
 const config = configSchema.parse({ databaseUrl: database.url, dataDir });
 const transfer = createTransferHost(config, quietLog);
-const deps = { db, transfer, log: quietLog, config };
+const translations = join(dataDir, "translations");
+const deps = { db, transfer, log: quietLog, config, translations };
 t.teardown(async () => {
   await transfer.stop();
   await db.close();
@@ -28,6 +31,7 @@ const interrupted = new Error("interrupted");
 const interrupt = (): void => {
   throw interrupted;
 };
+const ignore = (): void => undefined;
 const projects = () =>
   db.query<{ code: string; hidden: boolean }>("select code, hidden from project where id <> 0 order by code");
 const layers = () =>
@@ -84,4 +88,38 @@ t.test("the base map is loaded once, hidden, and its styles are the program's", 
   t.match(style, { css_style: /polygon-fill/ });
   t.ok((await projects()).find((project) => project.code === "_base")!.hidden);
   t.strictSame(readdirSync(join(dataDir, "tmp")), [], "no temporary files are left");
+});
+
+const base = () =>
+  db.query<{ id: number; languages: string[] }>("select id, languages from project where code = '_base'");
+
+/** What a town of the base map is called, by language. */
+async function namesOf(town: string): Promise<object | undefined> {
+  const [column] = await db.query<{ id: number; layer: number }>(
+    `select c.id, c.layer_id as layer from layer_column c join node n on n.id = c.layer_id
+     where n.code = 'places' and c.code = 'name'`,
+  );
+  const name = `c${column!.id}`;
+  const [found] = await db.query<{ name: object }>(
+    `select ${name} as name from ${layerTable(column!.layer)} where ${name} ->> 'en' = $1`,
+    [town],
+  );
+  return found?.name;
+}
+
+t.test("towns have names in many languages from the start after these are there", async (t) => {
+  const [before] = await base();
+  t.strictSame(before!.languages, ["en"]);
+  t.strictSame(await namesOf("Munich"), { en: "Munich" }, "without translations");
+  t.equal(await namesOf("Lucerne"), undefined, "as GeoNames lists it");
+  putSomeNames(translations);
+  t.equal(await ensureBaseMap(deps, ignore), true);
+  const [translated] = await base();
+  t.not(translated!.id, before!.id);
+  t.strictSame(translated!.languages.slice(0, 3), ["en", "de", "fr"]);
+  t.strictSame(await namesOf("Lucerne"), { en: "Lucerne", de: "Luzern", ru: "Люцерн" });
+  t.strictSame(await namesOf("London"), { en: "London" });
+  rmSync(translations, { recursive: true });
+  t.equal(await ensureBaseMap(deps, interrupt), true);
+  t.strictSame(await base(), [translated], "they stay, as another machine of the installation may have them");
 });

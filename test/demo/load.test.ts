@@ -12,13 +12,15 @@ import { loadSettings } from "../../src/search/settings.js";
 import { openDatabase } from "../../src/storage/postgres.js";
 import { freshDatabase } from "../support/database.js";
 import { quietLog } from "../support/log.js";
+import { putSomeNames } from "./catalogues.support.js";
 
 const database = await freshDatabase();
 const dataDir = mkdtempSync(join(tmpdir(), "mapwright-test-"));
 const db = openDatabase({ url: database.url, connections: 4, statementTimeoutMs: 60_000, log: quietLog });
 const config = configSchema.parse({ databaseUrl: database.url, dataDir });
 const transfer = createTransferHost(config, quietLog);
-const deps = { db, transfer, log: quietLog, config };
+const translations = putSomeNames(join(dataDir, "translations"));
+const deps = { db, transfer, log: quietLog, config, translations };
 t.teardown(async () => {
   await transfer.stop();
   await db.close();
@@ -38,6 +40,33 @@ const layers = () =>
     `select p.code || '/' || m.code || '/' || n.code as place, l.geometry_kind as kind
      from node n join layer l using (id) join map m on m.id = n.map_id join project p on p.id = m.project_id order by 1`,
   );
+
+/** Physical names of columns of a layer of the demo's map of the world, by code, and its table. */
+async function tableOf(layer: string): Promise<{ table: string; columns: Record<string, string> }> {
+  const [found] = await db.query<{ id: number; columns: Record<string, string> }>(
+    `select n.id, json_object_agg(c.code, 'c' || c.id) as columns from node n join layer_column c on c.layer_id = n.id
+     where n.code = $1 group by n.id`,
+    [layer],
+  );
+  return { table: layerTable(found!.id), columns: found!.columns };
+}
+
+async function townsCalled(name: string): Promise<object[]> {
+  const { table, columns } = await tableOf("cities");
+  const shown = ["name", "country", "kind", "other_names"].map((code) => `${columns[code]} as ${code}`);
+  return db.query(`select ${shown.join()} from ${table} where ${columns.other_names} ~ $1`, [
+    `(^|; )${name}(;|$)`,
+  ]);
+}
+
+async function countryNames(iso: string): Promise<object[]> {
+  const { table, columns } = await tableOf("countries");
+  const rows = await db.query<{ name: object }>(
+    `select ${columns.name} as name from ${table} where ${columns.iso} = $1`,
+    [iso],
+  );
+  return rows.map(({ name }) => name);
+}
 
 t.test("a demo whose loading was interrupted is seen by nobody and loaded anew", async (t) => {
   await t.rejects(loadDemo(deps, interrupt), interrupted);
@@ -62,11 +91,24 @@ t.test("a demo whose loading was interrupted is seen by nobody and loaded anew",
     { weightColumnId: Number, detailColumnId: Number },
     { weightColumnId: Number, detailColumnId: Number },
   ]);
-  const [other] = await db.query<{ id: number; layer: number }>(
-    "select id, layer_id as layer from layer_column where code = 'other_names'",
+  t.strictSame(
+    await townsCalled("Köln"),
+    [
+      {
+        name: { en: "Cologne", de: "Köln", ru: "Кёльн" },
+        country: { en: "Germany", de: "Deutschland", ru: "Германия", fr: "Allemagne", es: "Alemania" },
+        kind: { en: "town", de: "Stadt", ru: "город", fr: "ville", es: "ciudad" },
+        other_names: "Köln; Kolonia; Кёльн",
+      },
+    ],
+    "what GeoNames calls a town is one of its names",
   );
-  const named = `select * from ${layerTable(other!.layer)} where c${other!.id} ~ '(^|; )Köln(;|$)'`;
-  t.equal((await db.query(named)).length, 1, "what GeoNames calls a town is one of its names");
+  t.match(await townsCalled("Monachium"), [{ name: { en: "Munich", de: "München", ru: "Мюнхен" } }]);
+  const list = "select languages from project where code = 'demo'";
+  t.strictSame(await db.query(list), [{ languages: ["en", "ru", "de", "fr", "es"] }]);
+  t.strictSame(await countryNames("DE"), [
+    { en: "Germany", de: "Deutschland", ru: "Германия", fr: "Allemagne", es: "Alemania" },
+  ]);
   const [draft] = await db.query("select has_publication from map where code = 'draft'");
   t.match(draft, { has_publication: false });
   t.strictSame(await loadDemo(deps, interrupt), [], "an installation with a project gets no demo");

@@ -1,26 +1,29 @@
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import t from "tap";
-import { listed, readOtherNames } from "../../src/demo/other-names.js";
-import { catalogue } from "./catalogues.support.js";
+import { hasOtherNames, listed, readOtherNames } from "../../src/demo/other-names.js";
+import { catalogue, putCatalogue as put } from "./catalogues.support.js";
 
-const put = (folder: string, language: string, content: Buffer) => {
-  mkdirSync(join(folder, language, "LC_MESSAGES"), { recursive: true });
-  writeFileSync(join(folder, language, "LC_MESSAGES", "geonames.mo"), content);
-};
 const never = (): never => {
   throw new Error("all can be read");
 };
 
-t.test("names come by language, without repeats, and none where there are no files", async (t) => {
+t.test("names come by language, and none where there are no files", async (t) => {
   const folder = t.testdir();
   t.equal(readOtherNames(never, folder).size, 0);
+  t.equal(hasOtherNames(folder), false);
   put(folder, "ru", catalogue({ "3067696": "Прага", "2886242": "Кёльн" }));
   put(folder, "de", catalogue({ "3067696": "Prag" }));
   put(folder, "sv", catalogue({ "3067696": "Prag" }));
   const names = readOtherNames(never, folder);
-  t.same([...names.get(3067696)!], ["Prag", "Прага"]);
-  t.same([...names.get(2886242)!], ["Кёльн"]);
+  t.equal(hasOtherNames(folder), true);
+  t.same(
+    [...names.get(3067696)!],
+    [
+      ["de", "Prag"],
+      ["sv", "Prag"],
+      ["ru", "Прага"],
+    ],
+  );
+  t.same([...names.get(2886242)!], [["ru", "Кёльн"]]);
 });
 
 t.test("a file that cannot be read leaves out its language alone", async (t) => {
@@ -29,7 +32,7 @@ t.test("a file that cannot be read leaves out its language alone", async (t) => 
   put(folder, "ru", catalogue({ "3067696": "Прага" }));
   const told: string[] = [];
   const names = readOtherNames((path, error) => told.push(`${path}: ${error}`), folder);
-  t.same([...names.get(3067696)!], ["Прага"]);
+  t.same([...names.get(3067696)!.values()], ["Прага"]);
   t.match(told, [/de\/LC_MESSAGES\/geonames\.mo: .*cut/]);
   t.equal(told.length, 1);
 });

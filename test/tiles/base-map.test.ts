@@ -1,5 +1,9 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import t from "tap";
 import { ensureBaseMap } from "../../src/demo/base-map.js";
+import { putSomeNames } from "../demo/catalogues.support.js";
 import { quietLog } from "../support/log.js";
 import { addObject, makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
 import { picture } from "../support/pictures.js";
@@ -8,10 +12,17 @@ import { startServer } from "../support/server.js";
 /** The built-in base map under the maps of an installation. */
 
 const server = await startServer();
-t.teardown(() => server.stop());
+t.teardown(async () => {
+  await server.stop();
+  rmSync(translations, { recursive: true });
+});
 const { services } = server.nodes[0]!;
+const translations = mkdtempSync(join(tmpdir(), "mapwright-test-"));
 await ensureBaseMap(
-  { db: services.db, transfer: services.transfer, log: quietLog, config: services.config },
+  {
+    ...{ db: services.db, transfer: services.transfer, log: quietLog, config: services.config },
+    translations: putSomeNames(translations),
+  },
   () => undefined,
 );
 await services.changes.propagate();
@@ -140,4 +151,33 @@ t.test("a project chooses among looks; the muted one has no names", async (t) =>
   t.ok(muted.darkest > 180, `nothing but borders and coasts: ${muted.darkest}`);
   t.ok(dark.land < 64 && light.land > 200 && muted.land > 200);
   await look();
+});
+
+t.test("towns are named in the language of the map, if the base map has it", async (t) => {
+  await server.sql.query(`update project set languages = '{en,de,ru,la}' where code = 'p'`);
+  await services.changes.propagate();
+  await makeMap(server, "languages");
+  const tile = async (place: { lon: number; lat: number; z: number }, language: string) => {
+    const answer = await fetch(tileUrl(server, "languages", place, `&lng=${language}`));
+    return { etag: answer.headers.get("etag"), image: await picture(await answer.arrayBuffer()) };
+  };
+  const cologne = { lon: 7, lat: 51, z: 7 };
+  const [english, german, russian, latin] = await Promise.all(
+    ["en", "de", "ru", "la"].map((language) => tile(cologne, language)),
+  );
+  t.not(german!.etag, english!.etag);
+  t.not(russian!.etag, german!.etag);
+  t.equal(latin!.etag, english!.etag, "the main language is that of all others");
+  let [changed, different] = [0, 0];
+  for (let x = 0; x < 256; x++)
+    for (let y = 0; y < 256; y++) {
+      const [one, other] = [english!.image.at(x, y), russian!.image.at(x, y)];
+      if (one.join() === other.join()) continue;
+      changed++;
+      if (Math.min(one[0]!, other[0]!) > 245) different++;
+    }
+  t.ok(changed > 50 && changed < 1_500, `names alone differ: ${changed}`);
+  t.ok(different < changed / 2, `${different}`);
+  const ocean = await Promise.all(["en", "ru"].map((language) => tile(atlantic, language)));
+  t.equal(ocean[1]!.etag, ocean[0]!.etag, "where no town is, nothing differs");
 });

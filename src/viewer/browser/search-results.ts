@@ -48,14 +48,17 @@ export async function objectResults(
   const objects = found
     .filter((item): item is FoundName => item.type === "object")
     .slice(0, mostObjects)
-    .map(({ name, value, detail, layer, layer_name, svc_id }) => ({
-      kind: "object" as const,
-      title: name || value,
-      value: value === name ? undefined : matchedNames(value, text),
-      detail: detail === value ? undefined : detail,
-      layerTitle: layer_name,
-      layer,
-      id: svc_id,
-    }));
+    .map(({ name, value, detail, layer, layer_name, svc_id }) => {
+      const matched = value === name ? name : matchedNames(value, text);
+      return {
+        kind: "object" as const,
+        title: name || value,
+        value: matched === name ? undefined : matched,
+        detail: detail === value ? undefined : detail,
+        layerTitle: layer_name,
+        layer,
+        id: svc_id,
+      };
+    });
   return { objects, isCut };
 }
