@@ -58,6 +58,33 @@ t.test("objects of one name are told apart by their country", async (t) => {
   await page.context().close();
 });
 
+t.test("another name that matches is shown, and the title is not shown twice", async (t) => {
+  await makeMap(server, "named");
+  await makeStyledLayer(server, "named", "towns", "#t { marker-width: 4; }");
+  const token = await server.token("editor");
+  for (const code of ["name", "other_names"])
+    await server.api("POST", "named/layers/towns/structure/", { token, body: { code, type: "string" } });
+  const fields = { name: "Den Haag", other_names: "The Hague; Den Haag; La Haye" };
+  const body = { fields, geom: { type: "Point", coordinates: [4, 52] } };
+  t.equal((await server.api("POST", "named/layers/towns/objects/", { token, body })).status, 200);
+  const settings = [{ layer: "towns", search_column: "other_names", name_column: "name" }];
+  const admin = await server.token("admin");
+  t.equal((await server.api("PUT", "named/search/settings/", { token: admin, body: settings })).status, 200);
+  const { page } = await openPage(browser, `${server.url}/#project=p&map=named&z=4&lat=52&lon=4`);
+  for (const [text, detail] of [
+    ["haye", "La Haye · towns"],
+    ["haag", "towns"],
+  ] as const) {
+    await page.fill(field, text);
+    await page.waitForSelector(`${options}:has-text('Den Haag')`);
+    await soon(t).same(
+      () => page.$$eval(".search-detail", (all) => all.map((one) => one.textContent)),
+      [detail],
+    );
+  }
+  await page.context().close();
+});
+
 t.test("the keyboard chooses an object, which is gone to and opened", async (t) => {
   const { page } = await openPage(browser, home);
   await page.focus(field);
