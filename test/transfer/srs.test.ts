@@ -247,3 +247,30 @@ t.test("a srs that cannot be the file's is refused with the reason", async (t) =
   await bench.import(layer, collection(feature({}, point(359, 60))), { srs: "4258" });
   t.equal((await bench.objects(layer)).length, 4);
 });
+
+t.test("lines and areas with heights arrive from any system, and count as what they are", async (t) => {
+  const ring = [
+    [600_000, 6_800_000, 100],
+    [610_000, 6_800_000, 110],
+    [610_000, 6_810_000, 120],
+    [600_000, 6_800_000, 100],
+  ];
+  const geometries = {
+    LineString: ring,
+    MultiLineString: [ring, ring.map(([x, y, z]) => [x! + 50_000, y!, z!])],
+    Polygon: [ring],
+    MultiPolygon: [[ring], [ring.map(([x, y, z]) => [x! + 50_000, y!, z!])]],
+  };
+  for (const [type, coordinates] of Object.entries(geometries)) {
+    const layer = await bench.layer();
+    const answer = await bench.import(layer, collection(feature({}, { type, coordinates })), {
+      srs: "3857",
+    });
+    t.same(answer.notes ?? [], [], type);
+    const [row] = await bench.db.query<{ dims: number; inside: boolean }>(
+      `select st_ndims(geom) as dims, st_xmin(geom) between 5 and 7 and st_ymin(geom) between 50 and 53 as inside
+       from layers.l${layer}`,
+    );
+    t.same(row, { dims: 3, inside: true }, type);
+  }
+});

@@ -1,13 +1,15 @@
 /** Geometries that jump from one side of the map to the other, where they cross the 180th meridian without being cut there. */
 
 const halfTurn = 180;
+/** Heights are told by a flag (EWKB), or by a number of its own (ISO), as GDAL writes it. */
 const zFlag = 0x80000000;
+const isoZ = 1000;
 const [lineCode, polygonCode, pointCode] = [2, 3, 1];
 
 /**
  * Whether a line or ring of the geometry has a step of more than 180 degrees of longitude. Steps along a parallel are none: such
  * has a box around the world, and land around a pole.
- * @param wkb as `WkbWriter` writes it, in EPSG:4326
+ * @param wkb little-endian, without measures, in EPSG:4326: EWKB or ISO
  */
 export function jumpsAcross(wkb: Buffer): boolean {
   let at = 0;
@@ -26,8 +28,9 @@ export function jumpsAcross(wkb: Buffer): boolean {
   };
   const geometry = (): void => {
     const type = wkb.readUInt32LE(at + 1);
-    const stride = type >= zFlag ? 24 : 16;
-    const code = type & 0xff;
+    const number = type & 0xffff;
+    const stride = type >= zFlag || number >= isoZ ? 24 : 16;
+    const code = number % isoZ;
     at += 5;
     if (code === pointCode) at += stride;
     else if (code === lineCode) line(stride);
