@@ -64,7 +64,9 @@ function planOf(all: Assembly, shows: Shows, missing: readonly MissingLayer[]): 
     };
     const ofBase = styledBase && baseDrawing ? alone(styledBase, baseDrawing, true) : [];
     const ofImage = layerId === baseMapLayer.id ? image : [];
-    return partsDigest([...ofImage, ...ofBase, ...alone(map, drawn, false)], scale);
+    const digest = partsDigest([...ofImage, ...ofBase, ...alone(map, drawn, false)], scale);
+    // More of it is read then.
+    return named ? `${digest} names` : digest;
   };
   let last: { readonly key: string; readonly plan: Promise<Plan> } | undefined;
   return {

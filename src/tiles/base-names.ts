@@ -16,13 +16,12 @@ export const writesNames = onceForEach((style: CompiledStyle): boolean =>
 /** Pixels between a name of the base map and what the map has there. */
 const margin = 3;
 /** Within so many pixels of a label with the same text the base map does not repeat it. */
-const repeatDistance = 100;
+const repeatDistance = 50;
 
 /** The style of names that give way. */
 export const givingWay = onceForEach(
   (style: CompiledStyle): CompiledStyle => ({
     ...style,
-    bufferPixels: Math.max(style.bufferPixels + margin, repeatDistance),
     styles: style.styles.map((one) => ({ ...one, rules: one.rules.map(ruleGivingWay) })),
   }),
 );
@@ -40,6 +39,7 @@ export const hiddenNames = onceForEach((style: CompiledStyle): CompiledStyle => 
 const ruleGivingWay = (rule: Rule): Rule => ({
   ...rule,
   symbolizers: rule.symbolizers.map((symbolizer) => {
+    if (symbolizer.type !== "TextSymbolizer") return symbolizer;
     const { "allow-overlap": _, ...attributes } = symbolizer.attributes;
     return {
       ...symbolizer,
@@ -48,16 +48,29 @@ const ruleGivingWay = (rule: Rule): Rule => ({
   }),
 });
 
-const placed: ReadonlySet<SymbolizerType> = new Set([
-  "TextSymbolizer",
-  "ShieldSymbolizer",
-  "MarkersSymbolizer",
-  "PointSymbolizer",
-]);
+const labels: ReadonlySet<SymbolizerType> = new Set(["TextSymbolizer", "ShieldSymbolizer"]);
+const marks: ReadonlySet<SymbolizerType> = new Set(["MarkersSymbolizer", "PointSymbolizer"]);
 
-/** Whether a style has symbols that names keep clear of. */
-export const standsInTheWay = onceForEach((style: CompiledStyle): boolean =>
-  style.styles.some(({ rules }) =>
-    rules.some(({ symbolizers }) => symbolizers.some(({ type }) => placed.has(type))),
-  ),
-);
+/**
+ * Unscaled pixels around a metatile from which the style's symbols have to be known, so that adjacent metatiles leave out the same
+ * names: a name may reach so far into one of them, and what it gives way to may stand beyond it. 0 = nothing gives way to the style.
+ * @param names the style of the names
+ */
+export function pixelsInTheWay(style: CompiledStyle, names: CompiledStyle): number {
+  const gap = gapTo(style);
+  return gap === 0 ? 0 : Math.min(mostPixels, style.bufferPixels + names.bufferPixels + gap);
+}
+
+const mostPixels = 256;
+
+const gapTo = onceForEach((style: CompiledStyle): number => {
+  const types = style.styles.flatMap(({ rules }) =>
+    rules.flatMap(({ symbolizers }) =>
+      symbolizers
+        .filter(({ attributes }) => attributes["ignore-placement"] !== "true")
+        .map(({ type }) => type),
+    ),
+  );
+  if (types.some((type) => labels.has(type))) return repeatDistance;
+  return types.some((type) => marks.has(type)) ? margin : 0;
+});

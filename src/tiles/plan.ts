@@ -8,7 +8,7 @@ import { digest, layerTexts, type MapnikLayer, mapSource } from "../style/mapnik
 import type { CompiledStyle, MapProperties, Rule, Style, SymbolizerType } from "../style/model.js";
 import type { PictureFile } from "../style/pictures.js";
 import type { Pause } from "../turns/slices.js";
-import { givingWay, hiddenNames, standsInTheWay, writesNames } from "./base-names.js";
+import { givingWay, hiddenNames, pixelsInTheWay, writesNames } from "./base-names.js";
 import { datasource, lastBandZoom } from "./datasource.js";
 import { markersAsDots } from "./dots.js";
 import type { ImagePart } from "./image-part.js";
@@ -210,8 +210,9 @@ export function namesUnder(
     // Images would lie between.
     map.layers.every((one) => "style" in one);
   if (!isUnder) return undefined;
+  const isHidden = map.layers.some(hides);
   // What blends with the base map cannot be drawn apart from it.
-  const isHidden = map.layers.some(hides) && !map.layers.some(blends);
+  if (isHidden && map.layers.some(blends)) return undefined;
   return {
     names: { layers, layersOf: base.layersOf, isHidden },
     base: { ...base, layers: base.layers.filter((one) => !isNames(one)) },
@@ -223,9 +224,14 @@ const rulesOf = ({ styles }: CompiledStyle): readonly Rule[] => styles.flatMap((
 /** The parts that a map is drawn from. What takes long should have been made by `prepareParts`. */
 export function buildParts(styledMap: StyledMap, options: PartsOptions): MapDrawing {
   const { properties, layers } = styledMap;
-  const reaches = layers.map((one) => ("style" in one ? one.style.bufferPixels : one.image.reachPixels));
-  const nameReaches = (options.names?.layers ?? []).map(({ style }) => givingWay(style).bufferPixels);
-  const bufferPixels = Math.max(8, ...reaches, ...nameReaches);
+  const names = options.names?.layers ?? [];
+  /** Unscaled pixels from which names have to know the layer. */
+  const inTheWay = ({ style }: StyledByMapnik) =>
+    Math.max(0, ...names.map((one) => pixelsInTheWay(style, one.style)));
+  const reaches = [...layers, ...names].map((one) =>
+    "style" in one ? Math.max(one.style.bufferPixels, inTheWay(one)) : one.image.reachPixels,
+  );
+  const bufferPixels = Math.max(8, ...reaches);
   const collides = options.collides ?? layers.some(collidesIn);
   const parts: PlanPart[] = [];
   let run: StyledByMapnik[] = [];
@@ -233,7 +239,6 @@ export function buildParts(styledMap: StyledMap, options: PartsOptions): MapDraw
   let pictures: LayerPicture[] = [];
   let placed = new Map<number, string>();
   let unnamed = options.names;
-  const nameReach = Math.max(0, ...nameReaches) * options.scale;
   const endRun = () => {
     // The background is below all layers.
     const own = parts.length === 0 ? properties : {};
@@ -247,9 +252,9 @@ export function buildParts(styledMap: StyledMap, options: PartsOptions): MapDraw
         const layers = [
           ...styled.flatMap((one) => {
             const drawn = drawnBy(styledMap, one, { collides, atSeam });
-            return below && standsInTheWay(one.style) ? drawn.map(seenFrom(nameReach)) : drawn;
+            return below ? drawn.map(seenFrom(inTheWay(one) * options.scale)) : drawn;
           }),
-          ...(below ? namesBelow(below, { atSeam, nameReach }) : []),
+          ...(below ? namesBelow(below, atSeam) : []),
         ];
         return mapSource({ properties: own, layers, bufferSize: bufferPixels * options.scale });
       };
@@ -327,18 +332,11 @@ function drawnBy(
 }
 
 /** What is drawn last finds the least room, though it may be painted below the rest. */
-const namesBelow = (
-  { layers, layersOf, isHidden }: BaseNames,
-  { atSeam, nameReach }: { readonly atSeam: boolean; readonly nameReach: number },
-): MapnikLayer[] =>
+const namesBelow = ({ layers, layersOf, isHidden }: BaseNames, atSeam: boolean): MapnikLayer[] =>
   layers
     .toReversed()
     .flatMap((one) => layersOf(one, atSeam))
-    .map((layer) => ({
-      ...layer,
-      style: (isHidden ? hiddenNames : givingWay)(layer.style),
-      bufferSize: nameReach,
-    }));
+    .map((layer) => ({ ...layer, style: (isHidden ? hiddenNames : givingWay)(layer.style) }));
 
 /** Adjacent metatiles have to know the same symbols, so that they leave out the same names. */
 const seenFrom =
@@ -416,20 +414,33 @@ const harmless: ReadonlySet<string> = new Set(["filter-mode", "opacity"]);
 
 /** Whether it changes what is below it otherwise than by lying over it. */
 const blends = (one: StyledLayer): boolean => "style" in one && isBlending(one.style);
-const isBlending = onceForEach(({ styles }: CompiledStyle): boolean =>
-  styles.some(
+const isBlending = onceForEach((style: CompiledStyle): boolean =>
+  style.styles.some(
     ({ attributes, rules }) =>
-      Object.keys(attributes).some((name) => !harmless.has(name) && name !== "image-filters") ||
+      isOperation(attributes["comp-op"]) ||
+      "direct-image-filters" in attributes ||
       rules.some(({ symbolizers }) =>
-        symbolizers.some(({ attributes }) => "comp-op" in attributes || "halo-comp-op" in attributes),
+        symbolizers.some(
+          ({ attributes }) => isOperation(attributes["comp-op"]) || isOperation(attributes["halo-comp-op"]),
+        ),
       ),
   ),
 );
+const isOperation = (operation: string | undefined): boolean =>
+  operation !== undefined && operation !== "src-over";
 
-/** Whether it may hide what is below it in more than a few places. */
-const hides = (one: StyledLayer): boolean => "style" in one && hasAreas(one.style);
-const hasAreas = onceForEach((style: CompiledStyle): boolean =>
-  rulesOf(style).some(({ symbolizers }) => symbolizers.some(({ type }) => areas.has(type))),
+/** Whether it may hide what is below it in more than a few places: areas that do not blend, images, heat maps. */
+const hides = (one: StyledLayer): boolean =>
+  "style" in one && (one.layer.raster !== null || mayHide(one.style));
+const mayHide = onceForEach(({ styles }: CompiledStyle): boolean =>
+  styles.some(
+    ({ attributes, rules }) =>
+      "image-filters" in attributes ||
+      (!isOperation(attributes["comp-op"]) &&
+        rules.some(({ symbolizers }) =>
+          symbolizers.some(({ type, attributes }) => areas.has(type) && !isOperation(attributes["comp-op"])),
+        )),
+  ),
 );
 const areas: ReadonlySet<SymbolizerType> = new Set([
   "PolygonSymbolizer",

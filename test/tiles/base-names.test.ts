@@ -5,6 +5,7 @@ import { defaultTileFormat } from "../../src/tiles/formats.js";
 import { quietLog } from "../support/log.js";
 import { addObject, makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
 import { type Picture, picture } from "../support/pictures.js";
+import { geoTiff } from "../support/rasters.js";
 import { startServer } from "../support/server.js";
 
 /** Names of the base map beside labels of maps. */
@@ -74,17 +75,47 @@ t.test("symbols that labels keep clear of count too", async (t) => {
 });
 
 t.test("the name of a town is not repeated beside the map's own", async (t) => {
-  await labelled("beside", label("London"), { ...london, lat: 52.5 });
+  await labelled("beside", label("London"), { ...london, lat: 52 });
   t.equal(namesNear(await tile("beside", london), london), 0);
-  await labelled("other", label("Londinium"), { ...london, lat: 52.5 });
+  await labelled("other", label("Londinium"), { ...london, lat: 52 });
   t.ok(namesNear(await tile("other", london), london) > 20);
 });
 
-t.test("a name on the edge of two metatiles keeps clear of symbols in either", async (t) => {
-  t.ok(pixelOf(london).x > 240, "London's name reaches into the next");
-  const eastern = { ...london, lon: london.lon + (20 * 360) / (256 * 2 ** london.z) };
-  await labelled("edge", "#a { marker-width: 12; marker-fill: #f00; marker-line-width: 0; }", eastern);
-  t.equal(namesNear(await tile("edge", london), london), 0);
+for (const [name, { style, pixels }] of Object.entries({
+  "a symbol beside it": {
+    style: "#a { marker-width: 12; marker-fill: #f00; marker-line-width: 0; }",
+    pixels: 20,
+  },
+  "its own name": { style: label("London"), pixels: 60 },
+  "a long label": { style: label("Royal Greenwich Town"), pixels: 75 },
+})) {
+  t.test(`a name on the edge of two metatiles gives way in both to ${name}`, async (t) => {
+    const { x } = pixelOf(london);
+    t.ok(x > 240, "London's name reaches into the next");
+    const eastern = { ...london, lon: london.lon + (pixels * 360) / (256 * 2 ** london.z) };
+    await labelled(`edge${pixels}`, style, eastern);
+    t.equal(namesNear(await tile(`edge${pixels}`, london), london), 0);
+  });
+}
+
+t.test("images hide names, also those without a style", async (t) => {
+  await labelled("photo", label("Far away"), { ...london, lon: 3 });
+  await makeStyledLayer(server, "photo", "image", "");
+  const white = geoTiff({
+    ...{ width: 64, height: 64, epsg: 4326, transform: [-3, 0.1, 0, 54, 0, -0.1] },
+    value: () => [255, 255, 255],
+  });
+  const answer = await fetch(`${server.url}/api/2.8/p/photo/layers/image/import/`, {
+    method: "POST",
+    headers: {
+      "x-token": await server.token("editor"),
+      "x-filename": "a.tif",
+      "content-type": "application/octet-stream",
+    },
+    body: white as never,
+  });
+  t.equal(answer.status, 200);
+  t.equal(namesNear(await tile("photo", london), london), 0);
 });
 
 t.test("names lie below the map", async (t) => {
@@ -109,6 +140,19 @@ t.test("an edit of labels moves the names of the base map", async (t) => {
   await addObject(server, "towns", point(london), { map: "edited" });
   t.equal(namesNear(await tile("edited", london), london), 0);
 });
+
+t.test(
+  "a map that hides some of the base map and blends with the rest leaves names where they are",
+  async (t) => {
+    await labelled("both", label("Town"), { ...london, lat: 51.65 });
+    const names = namesNear(await tile("both", london), london);
+    await makeStyledLayer(server, "both", "line", "#a { line-color: #00f; line-comp-op: multiply; }");
+    await makeStyledLayer(server, "both", "area", "#a { polygon-fill: #fff; }");
+    await addObject(server, "area", square(10, 40, 2), { map: "both" });
+    t.equal(names, 0);
+    t.ok(namesNear(await tile("both", london), london) > 20);
+  },
+);
 
 t.test("over a map that blends with the base map they lie above it", async (t) => {
   await labelled("blending", label("Far away"), { ...london, lon: 3 });
