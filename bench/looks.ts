@@ -58,29 +58,24 @@ export async function costOf({ url, cpu }: Asked, viewers: Looking): Promise<Cos
 /**
  * The cost at a server of ours, after each tile was forgotten. What its hosts keep is of no place: maps, and the encodings
  * of tiles of one colour. They keep pixels of base maps, which these tiles have none of.
- * @throws Error when a tile comes from somewhere else than from a drawing
+ * @throws as `drawnAnew`
  */
 export async function costOfCold(world: World, server: Server, viewers: Looking): Promise<Cost> {
   await world.forgetTiles();
-  const before = await counted(server.url);
+  const before = await countsOf(server.url);
   const cpu = () => cpuSeconds([server.pid, world.postgresPid, world.redisPid]);
   const cost = await costOf({ url: (tile) => server.url + tilePath(tile), cpu }, viewers);
-  const after = await counted(server.url);
-  const renders = since(before.renders, after.renders);
-  const drawn = since(before.drawn, after.drawn);
-  const tiles = tilesOf(viewers);
-  const different = new Set(tiles.map(({ z, x, y }) => `${z}/${x}/${y}`)).size;
-  if (!renders || (drawn ?? different) < different)
-    throw new Error(`Of ${different} tiles ${drawn ?? "none"} were drawn: the others were not cold.`);
-  const each = (count: number | undefined) => count && count / tiles.length;
-  return { ...cost, drawn: each(drawn), encoded: each(since(before.encoded, after.encoded)) };
+  return { ...cost, ...drawnAnew(tilesOf(viewers), before, await countsOf(server.url)) };
 }
 
-const since = (before: number | undefined, after: number | undefined) =>
-  before === undefined || after === undefined ? undefined : after - before;
+/** Counts since the start of a server; undefined = it has no such count. */
+export interface Counts {
+  readonly renders: number | undefined;
+  readonly drawn: number | undefined;
+  readonly encoded: number | undefined;
+}
 
-/** Counts since the start of the server; undefined = it has no such count. */
-async function counted(url: string) {
+async function countsOf(url: string): Promise<Counts> {
   const metrics = (await fetchOne(`${url}/metrics`)).toString();
   const value = (name: string) => {
     const found = new RegExp(`^mapwright_${name} (\\S+)$`, "m").exec(metrics)?.[1];
@@ -91,6 +86,27 @@ async function counted(url: string) {
     drawn: value("tiles_drawn_total"),
     encoded: value("tiles_encoded_total"),
   };
+}
+
+/**
+ * How many tiles were drawn and encoded for each that was asked for.
+ * @throws Error when not all of them were drawn meanwhile: something had kept the others
+ */
+export function drawnAnew(
+  tiles: readonly TileCoord[],
+  before: Counts,
+  after: Counts,
+): Pick<Cost, "drawn" | "encoded"> {
+  const since = (name: keyof Counts) => {
+    const [then, now] = [before[name], after[name]];
+    return then === undefined || now === undefined ? undefined : now - then;
+  };
+  const drawn = since("drawn");
+  const different = new Set(tiles.map(({ z, x, y }) => `${z}/${x}/${y}`)).size;
+  if (!since("renders") || (drawn ?? different) < different)
+    throw new Error(`Of ${different} tiles ${drawn ?? "none"} were drawn: the others were not cold.`);
+  const each = (count: number | undefined) => count && count / tiles.length;
+  return { drawn: each(drawn), encoded: each(since("encoded")) };
 }
 
 type Gates = Readonly<Partial<Record<"cpuMs" | "perSecond" | "p95Ms", number>>>;

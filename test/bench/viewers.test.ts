@@ -1,4 +1,5 @@
 import t from "tap";
+import { drawnAnew } from "../../bench/looks.js";
 import { kindsOf, sessions, tilesOf } from "../../bench/viewers.js";
 import { type Place, viewports } from "../../bench/viewports.js";
 
@@ -47,5 +48,18 @@ t.test("the kinds of viewers: viewports, sessions, and viewports of a map that i
     [random, session].map((kind) => kind!.editsPerSecond),
     [undefined, undefined],
   );
+  t.end();
+});
+
+t.test("a round tells what was drawn for each tile asked for, and is refused when some were kept", (t) => {
+  const tile = { z: 4, x: 1, y: 1 };
+  const tiles = [tile, { ...tile, x: 2 }, tile, { ...tile, x: 2 }];
+  const counts = (renders: number, drawn?: number, encoded?: number) => ({ renders, drawn, encoded });
+  t.same(drawnAnew(tiles, counts(1, 16, 10), counts(2, 32, 15)), { drawn: 4, encoded: 1.25 });
+  const refused = { message: /^Of 2 tiles (1|0|none) were drawn: the others were not cold\.$/ };
+  t.throws(() => drawnAnew(tiles, counts(1, 16, 10), counts(2, 17, 11)), refused);
+  t.throws(() => drawnAnew(tiles, counts(1, 16, 10), counts(1, 16, 10)), refused);
+  t.same(drawnAnew(tiles, counts(1), counts(2)), { drawn: undefined, encoded: undefined }, "no such counts");
+  t.throws(() => drawnAnew(tiles, counts(1), counts(1)), refused);
   t.end();
 });
