@@ -37,6 +37,13 @@ export const titles = {
     fr: "Visible à partir du zoom",
     es: "Visible desde el zoom",
   },
+  english: {
+    en: "English name",
+    ru: "Английское название",
+    de: "Englischer Name",
+    fr: "Nom anglais",
+    es: "Nombre inglés",
+  },
   otherNames: {
     en: "Other names",
     ru: "Другие названия",

@@ -53,7 +53,9 @@ async function tableOf(layer: string): Promise<{ table: string; columns: Record<
 
 async function townsCalled(name: string): Promise<object[]> {
   const { table, columns } = await tableOf("cities");
-  const shown = ["name", "country", "kind", "other_names"].map((code) => `${columns[code]} as ${code}`);
+  const shown = ["name", "english", "country", "kind", "other_names"].map(
+    (code) => `${columns[code]} as ${code}`,
+  );
   return db.query(`select ${shown.join()} from ${table} where ${columns.other_names} ~ $1`, [
     `(^|; )${name}(;|$)`,
   ]);
@@ -96,6 +98,7 @@ t.test("a demo whose loading was interrupted is seen by nobody and loaded anew",
     [
       {
         name: { en: "Cologne", de: "Köln", ru: "Кёльн" },
+        english: "Cologne",
         country: { en: "Germany", de: "Deutschland", ru: "Германия", fr: "Allemagne", es: "Alemania" },
         kind: { en: "town", de: "Stadt", ru: "город", fr: "ville", es: "ciudad" },
         other_names: "Köln; Kolonia; Кёльн",
