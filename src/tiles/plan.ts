@@ -15,7 +15,7 @@ import type { ImagePart } from "./image-part.js";
 import type { MissingLayer } from "./missing-layer.js";
 import { onFirstCall } from "./on-first-call.js";
 import { rasterDatasources, rasterStyle } from "./raster-drawing.js";
-import { appliesAt, appliesFrom } from "./thinning.js";
+import { appliesAt, appliesFrom, isOpaque } from "./thinning.js";
 
 /** All that determines what tiles show, except their coordinates and the data. Shared by the tiles of a map. */
 export interface TilePlan {
@@ -179,7 +179,7 @@ export interface PartsOptions extends Pick<MapnikMapOptions, "scale"> {
 export interface BaseNames extends Pick<StyledMap, "layersOf"> {
   /** From the top to the bottom. */
   readonly layers: readonly StyledByMapnik[];
-  /** Whether the map's areas and images hide them: else they lie above it. */
+  /** Whether the map's areas and images hide them: else they lie above it, where they are read best. */
   readonly isHidden: boolean;
 }
 
@@ -429,7 +429,7 @@ const isBlending = onceForEach((style: CompiledStyle): boolean =>
 const isOperation = (operation: string | undefined): boolean =>
   operation !== undefined && operation !== "src-over";
 
-/** Whether it may hide what is below it in more than a few places: areas that do not blend, images, heat maps. */
+/** Whether it may hide what is below it in more than a few places: opaque areas, images, heat maps. */
 const hides = (one: StyledLayer): boolean =>
   "style" in one && (one.layer.raster !== null || mayHide(one.style));
 const mayHide = onceForEach(({ styles }: CompiledStyle): boolean =>
@@ -437,8 +437,12 @@ const mayHide = onceForEach(({ styles }: CompiledStyle): boolean =>
     ({ attributes, rules }) =>
       "image-filters" in attributes ||
       (!isOperation(attributes["comp-op"]) &&
+        isOpaque(attributes) &&
         rules.some(({ symbolizers }) =>
-          symbolizers.some(({ type, attributes }) => areas.has(type) && !isOperation(attributes["comp-op"])),
+          symbolizers.some(
+            ({ type, attributes }) =>
+              areas.has(type) && !isOperation(attributes["comp-op"]) && isOpaque(attributes),
+          ),
         )),
   ),
 );

@@ -177,7 +177,7 @@ export function isOpaqueMarker(symbolizer: Symbolizer): boolean {
   return strokeOpaque && isOpaque(attributes);
 }
 
-const isOpaque = (attributes: Symbolizer["attributes"]): boolean =>
+export const isOpaque = (attributes: Symbolizer["attributes"]): boolean =>
   ["opacity", "fill-opacity"].every(
     (name) => attributes[name] === undefined || Number(attributes[name]) === 1,
   ) &&

@@ -118,11 +118,15 @@ t.test("images hide names, also those without a style", async (t) => {
   t.equal(namesNear(await tile("photo", london), london), 0);
 });
 
-t.test("names lie below the map", async (t) => {
+t.test("names lie below what is opaque, and above what is not", async (t) => {
   await labelled("below", label("Far away"), { ...london, lon: 3 });
   await makeStyledLayer(server, "below", "area", "#a { polygon-fill: #ffffff; }");
   await addObject(server, "area", square(-2, 50.5, 4), { map: "below" });
   t.equal(namesNear(await tile("below", london), london), 0);
+  const token = await server.token("editor");
+  const body = { parent_id: 0, css_style: "#a { polygon-fill: #ffffff; polygon-opacity: 0.8; }" };
+  await server.api("PATCH", "below/layers/area/", { token, body });
+  t.ok(namesNear(await tile("below", london), london) > 20);
 });
 
 t.test("at a zoom without labels, names are the base map's, whose picture all maps share", async (t) => {
@@ -168,7 +172,7 @@ t.test("over a map that blends with the base map they lie above it", async (t) =
 
 for (const [map, style] of Object.entries({
   above: "#a { line-color: #00f; }",
-  hidden: "#a { polygon-fill: #fff; polygon-opacity: 0.2; }",
+  hidden: "#a { polygon-fill: #fff; }",
 })) {
   t.test(`names ${map} the map fit together where metatiles meet`, async (t) => {
     const square = { origin: { z: 6, x: 28, y: 16 }, count: 8 };
