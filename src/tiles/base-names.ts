@@ -1,5 +1,6 @@
 import { onceForEach } from "../once.js";
 import type { CompiledStyle, Rule, SymbolizerType } from "../style/model.js";
+import { isOpaque } from "./thinning.js";
 
 /**
  * Names of the base map under a map with labels of its own: they are drawn with these, after them, so that they take the room that
@@ -74,3 +75,41 @@ const gapTo = onceForEach((style: CompiledStyle): number => {
   if (types.some((type) => labels.has(type))) return repeatDistance;
   return types.some((type) => marks.has(type)) ? margin : 0;
 });
+
+/** Whether a style changes what is below it otherwise than by lying over it. */
+export const isBlending = onceForEach((style: CompiledStyle): boolean =>
+  style.styles.some(
+    ({ attributes, rules }) =>
+      isOperation(attributes["comp-op"]) ||
+      "direct-image-filters" in attributes ||
+      rules.some(({ symbolizers }) =>
+        symbolizers.some(
+          ({ attributes }) => isOperation(attributes["comp-op"]) || isOperation(attributes["halo-comp-op"]),
+        ),
+      ),
+  ),
+);
+const isOperation = (operation: string | undefined): boolean =>
+  operation !== undefined && operation !== "src-over";
+
+/** Whether a style may hide what is below it in more than a few places: opaque areas, images, heat maps. */
+export const mayHide = onceForEach(({ styles }: CompiledStyle): boolean =>
+  styles.some(
+    ({ attributes, rules }) =>
+      "image-filters" in attributes ||
+      (!isOperation(attributes["comp-op"]) &&
+        isOpaque(attributes) &&
+        rules.some(({ symbolizers }) =>
+          symbolizers.some(
+            ({ type, attributes }) =>
+              areas.has(type) && !isOperation(attributes["comp-op"]) && isOpaque(attributes),
+          ),
+        )),
+  ),
+);
+const areas: ReadonlySet<SymbolizerType> = new Set([
+  "PolygonSymbolizer",
+  "PolygonPatternSymbolizer",
+  "BuildingSymbolizer",
+  "RasterSymbolizer",
+]);

@@ -5,17 +5,17 @@ import { topScaleDenominator } from "../geo/tile.js";
 import type { MapSource } from "../hosts/messages.js";
 import { onceForEach } from "../once.js";
 import { digest, layerTexts, type MapnikLayer, mapSource } from "../style/mapnik-xml.js";
-import type { CompiledStyle, MapProperties, Rule, Style, SymbolizerType } from "../style/model.js";
+import type { CompiledStyle, MapProperties, Rule, Style } from "../style/model.js";
 import type { PictureFile } from "../style/pictures.js";
 import type { Pause } from "../turns/slices.js";
-import { givingWay, hiddenNames, pixelsInTheWay, writesNames } from "./base-names.js";
+import { givingWay, hiddenNames, isBlending, mayHide, pixelsInTheWay, writesNames } from "./base-names.js";
 import { datasource, lastBandZoom } from "./datasource.js";
 import { markersAsDots } from "./dots.js";
 import type { ImagePart } from "./image-part.js";
 import type { MissingLayer } from "./missing-layer.js";
 import { onFirstCall } from "./on-first-call.js";
 import { rasterDatasources, rasterStyle } from "./raster-drawing.js";
-import { appliesAt, appliesFrom, isOpaque } from "./thinning.js";
+import { appliesAt, appliesFrom } from "./thinning.js";
 
 /** All that determines what tiles show, except their coordinates and the data. Shared by the tiles of a map. */
 export interface TilePlan {
@@ -412,46 +412,9 @@ const isPlaced = ({ layer, style }: { readonly layer: LayerNode; readonly style:
   style.styles.every(({ attributes }) => Object.keys(attributes).every((name) => harmless.has(name)));
 const harmless: ReadonlySet<string> = new Set(["filter-mode", "opacity"]);
 
-/** Whether it changes what is below it otherwise than by lying over it. */
 const blends = (one: StyledLayer): boolean => "style" in one && isBlending(one.style);
-const isBlending = onceForEach((style: CompiledStyle): boolean =>
-  style.styles.some(
-    ({ attributes, rules }) =>
-      isOperation(attributes["comp-op"]) ||
-      "direct-image-filters" in attributes ||
-      rules.some(({ symbolizers }) =>
-        symbolizers.some(
-          ({ attributes }) => isOperation(attributes["comp-op"]) || isOperation(attributes["halo-comp-op"]),
-        ),
-      ),
-  ),
-);
-const isOperation = (operation: string | undefined): boolean =>
-  operation !== undefined && operation !== "src-over";
-
-/** Whether it may hide what is below it in more than a few places: opaque areas, images, heat maps. */
 const hides = (one: StyledLayer): boolean =>
   "style" in one && (one.layer.raster !== null || mayHide(one.style));
-const mayHide = onceForEach(({ styles }: CompiledStyle): boolean =>
-  styles.some(
-    ({ attributes, rules }) =>
-      "image-filters" in attributes ||
-      (!isOperation(attributes["comp-op"]) &&
-        isOpaque(attributes) &&
-        rules.some(({ symbolizers }) =>
-          symbolizers.some(
-            ({ type, attributes }) =>
-              areas.has(type) && !isOperation(attributes["comp-op"]) && isOpaque(attributes),
-          ),
-        )),
-  ),
-);
-const areas: ReadonlySet<SymbolizerType> = new Set([
-  "PolygonSymbolizer",
-  "PolygonPatternSymbolizer",
-  "BuildingSymbolizer",
-  "RasterSymbolizer",
-]);
 
 /** Hash of all parts. */
 export const partsDigest = (parts: readonly PlanPart[], scale: number): string =>
