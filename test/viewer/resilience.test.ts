@@ -9,8 +9,14 @@ t.teardown(() => server.stop());
 await makeTown(server);
 const browser = await startBrowser(t);
 const address = (map: string) => `${server.url}/#project=p&map=${map}&z=4&lat=10&lon=10`;
-/** By the map itself: a link would load the map again. */
-const zoomIn = (page: OpenPage["page"]) => page.press(".map", "+");
+
+/** By the map itself, as a link would load the map again. Ends with the zoom's animation: the map takes no other zoom before. */
+async function zoom(page: OpenPage["page"], key: "+" | "-"): Promise<void> {
+  await page.press(".map", key);
+  await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+  await page.waitForSelector(".leaflet-zoom-anim", { state: "detached" });
+}
+const zoomIn = (page: OpenPage["page"]) => zoom(page, "+");
 const isTile = (url: string) => url.includes("/tms/") && url.includes("x=");
 
 async function signIn({ page }: OpenPage, password = "viewerviewer"): Promise<void> {
@@ -65,7 +71,7 @@ t.test("failing tiles that are not shown any more are no failure any more", asyn
     () => page.locator(".layers-failure").innerText(),
     "Parts of the map could not be loaded.",
   );
-  await page.press(".map", "-");
+  await zoom(page, "-");
   await page.waitForSelector(".layers-failure", { state: "hidden" });
   t.pass();
   await page.context().close();
@@ -86,7 +92,7 @@ t.test(
     t.same(await filters(), ["none", "none"], "twice their size they can be read");
     await zoomIn(page);
     await soon(t).same(filters, ["blur(2px)", "none"]);
-    await page.press(".map", "-");
+    await zoom(page, "-");
     await soon(t).same(filters, ["none", "none"], "sharp again, one zoom farther out");
     release();
     await pictureComplete(page);
