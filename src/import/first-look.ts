@@ -1,5 +1,6 @@
 import { layerTable } from "../catalog/layer-table.js";
 import type { Column } from "../catalog/state.js";
+import { areaOf, labelZoom, lastZoom, worldMetres } from "../features/label-zoom.js";
 import type { GeometryKind } from "../geo/wkb.js";
 import type { Queryable } from "../storage/postgres.js";
 import {
@@ -19,11 +20,6 @@ const crowdedRows = 20_000;
 const sampleRows = 1_000;
 const mostColumns = 20;
 const mostCharacters = 100;
-/** Labels for which a tile has room. */
-const labelsPerTile = 24;
-const lastZoom = 17;
-/** Metres around the world in EPSG:3857. */
-const worldMetres = 40_075_016.7;
 
 /** Codes of columns that name objects, the best first; a language may follow them. */
 const nameCodes = [
@@ -81,7 +77,7 @@ async function labelOf(tx: Queryable, objects: FirstObjects): Promise<Label | un
   if (!column) return undefined;
   return {
     column: column.code,
-    fromZoom: await zoomOfLabels(tx, objects),
+    fromZoom: labelZoom(objects.rows, await areaFor(tx, objects)),
     importance: await importanceOf(tx, objects),
   };
 }
@@ -168,9 +164,9 @@ async function roomOf(tx: Queryable, objects: FirstObjects): Promise<number | un
   const measured = {
     Point: `select (select min(d) from (select st_distance(o.geom_3857, s.geom) as d from ${table} o where o.svc_id <> s.svc_id
       order by o.geom_3857 <-> s.geom limit ${nearest}) n where d > 0) as metres from (${sample}) s`,
-    LineString: `select ${await areaOf(tx, layerId)} / nullif(st_length(geom) * ${rows}, 0) as metres from (${sample}) s`,
+    LineString: `select ${await areaFor(tx, objects)} / nullif(st_length(geom) * ${rows}, 0) as metres from (${sample}) s`,
     Polygon: `select sqrt(nullif(st_area(geom), 0)) as metres from (${sample}) s`,
-    Unknown: `select sqrt(${await areaOf(tx, layerId)} / ${Math.max(1, rows)}) as metres`,
+    Unknown: `select sqrt(${await areaFor(tx, objects)} / ${Math.max(1, rows)}) as metres`,
   }[kind];
   const share =
     kind === "LineString"
@@ -181,6 +177,9 @@ async function roomOf(tx: Queryable, objects: FirstObjects): Promise<number | un
   const zoom = Math.ceil(Math.log2((neededPixels[kind] * worldMetres) / 256 / metres));
   return Math.min(lastZoom, Math.max(0, zoom));
 }
+
+const areaFor = async (tx: Queryable, { layerId }: FirstObjects): Promise<number> =>
+  (await areaOf(tx, layerId)) ?? 0;
 
 /** What the statement finds; 0 when it finds nothing in the time that it has. */
 async function measuredBriefly(tx: Queryable, statement: string): Promise<number> {
@@ -197,21 +196,4 @@ async function measuredBriefly(tx: Queryable, statement: string): Promise<number
     // Also brings back the timeout of before.
     await tx.execute("rollback to savepoint measured");
   }
-}
-
-/** The zoom at which tiles of the layer's area have room for a label of each object, on average. */
-async function zoomOfLabels(tx: Queryable, { layerId, rows }: FirstObjects): Promise<number> {
-  const share = Math.max(await areaOf(tx, layerId), 1) / worldMetres ** 2;
-  return Math.min(lastZoom, Math.max(0, Math.ceil(Math.log(rows / labelsPerTile / share) / Math.log(4))));
-}
-
-/** Square metres of the box around the objects, in EPSG:3857, which counts as a tenth as wide as long at least: lines may lie in a row. */
-async function areaOf(tx: Queryable, layerId: number): Promise<number> {
-  const [extent] = await tx.query<{ area: number | null }>(
-    `select greatest(width, height / 10) * greatest(height, width / 10) as area from (
-       select st_xmax(box) - st_xmin(box) as width, st_ymax(box) - st_ymin(box) as height from (
-         select st_estimatedextent(split_part($1, '.', 1), split_part($1, '.', 2), 'geom_3857') as box) found) sides`,
-    [layerTable(layerId)],
-  );
-  return extent?.area ?? 0;
 }

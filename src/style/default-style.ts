@@ -86,9 +86,13 @@ const polygon = ({ hue, room = 7 }: Sizes): string => `  polygon-fill: ${hue};
   line-width: 1.2;
   line-join: round;${below([room, "line-width: 0.8;"], [room - 2, "line-width: 0.3;"])}`;
 
+/** Of labels, in sizes of their text: longer ones have several lines. Those along lines have one. */
+export const wrapWidths = { Point: 10, Polygon: 8 } as const;
+const textSize = 10;
+
 const text = (column: string): string => `  text-name: [${column}];
   text-face-name: "DejaVu Sans Book";
-  text-size: 10;
+  text-size: ${textSize};
   text-fill: #333333;
   text-halo-fill: rgba(255, 255, 255, 0.85);
   text-halo-radius: 1.5;
@@ -99,14 +103,14 @@ const placements = {
   text-placements: "E,W,N,S";
   text-dx: 6;
   text-dy: 6;
-  text-wrap-width: 100;`,
+  text-wrap-width: ${textSize * wrapWidths.Point};`,
   LineString: `  text-placement: line;
   text-spacing: 400;
   text-max-char-angle-delta: 30;
   text-min-path-length: 40;
   text-margin: 3;`,
   Polygon: `  text-placement: interior;
-  text-wrap-width: 80;
+  text-wrap-width: ${textSize * wrapWidths.Polygon};
   text-margin: 3;`,
 } as const;
 

@@ -1,6 +1,8 @@
 import type { LayerNode } from "../catalog/state.js";
+import { topScaleDenominator } from "../geo/tile.js";
+import { wrapWidths } from "../style/default-style.js";
 import { type Face, faceFor, foreignFaces } from "../style/fonts.js";
-import type { Style, Symbolizer } from "../style/model.js";
+import type { Rule, Style, Symbolizer } from "../style/model.js";
 import { columnOf, type Settings } from "./columns.js";
 import { bounded, type Fill, maxSize, styleOf, symbolizer } from "./drawing.js";
 import { darker, isDark, lighter, onDark } from "./shades.js";
@@ -33,15 +35,30 @@ export interface LabelOptions {
 const gap = 3;
 
 /** Labels of the column `label$`. */
-export function labels(settings: Settings, layer: LayerNode, options: LabelOptions = {}): Style {
+export const labels = (settings: Settings, layer: LayerNode, options: LabelOptions = {}): Style =>
+  styleOf(
+    "labels",
+    rulesOf(settings, layer, options).map((rule) => ({ ...rule, ...scales(settings) })),
+  );
+
+/** Of what is drawn from the first zoom of labels on, as a limit between two zooms. */
+function scales(settings: Settings): Pick<Rule, "maxScaleDenominator"> {
+  const { fromZoom } = settings.textSettings as Settings;
+  return fromZoom === undefined
+    ? {}
+    : { maxScaleDenominator: topScaleDenominator / 2 ** (Number(fromZoom) - 0.5) };
+}
+
+function rulesOf(settings: Settings, layer: LayerNode, options: LabelOptions): Rule[] {
   const text = settings.textSettings as Settings;
   const names = [text.fontFamily as string];
   const face: Face = faceFor(names);
   const faces = foreignFaces(names);
+  const size = Math.max(1, bounded(text.fontSize));
   const isLine = layer.geometryKind === "LineString" && options.filter === undefined;
   const attributes = {
     "face-name": face,
-    size: Math.max(1, bounded(text.fontSize)),
+    size,
     fill: text.fontColor as string,
     opacity: text.fontOpacity as number,
     "halo-fill": text.halo ? (text.haloColor as string) : undefined,
@@ -51,6 +68,8 @@ export function labels(settings: Settings, layer: LayerNode, options: LabelOptio
     // Markers that let nothing overlap them would push away the labels beside them, too.
     margin: (settings.pointSettings as Settings).allowOverlap === true ? clearance : undefined,
     placement: isLine ? "line" : "interior",
+    // Charts and clusters are points, whatever the layer has.
+    "wrap-width": isLine ? undefined : wrapOf(options.filter === undefined ? "Polygon" : "Point", size),
     dy: text.offsetEnabled
       ? String(Math.max(-maxSize, Math.min(maxSize, Number(text.textOffset))))
       : options.dy,
@@ -65,7 +84,12 @@ export function labels(settings: Settings, layer: LayerNode, options: LabelOptio
   const onPoints =
     beside === undefined
       ? []
-      : [{ filter: "[mapnik::geometry_type]=1", symbolizers: [placedBeside(label, `${beside}+${gap}`)] }];
+      : [
+          {
+            filter: "[mapnik::geometry_type]=1",
+            symbolizers: [placedBeside(label, `${beside}+${gap}`, size)],
+          },
+        ];
   const mayBeArea = layer.geometryKind === "Polygon" || layer.geometryKind === "Unknown";
   const known = text.colorByFill === true && mayBeArea ? fills : [];
   const elsewhere = (filter: string | undefined) => ({
@@ -73,10 +97,7 @@ export function labels(settings: Settings, layer: LayerNode, options: LabelOptio
     symbolizers: [label],
   });
   if (known.length === 0)
-    return styleOf("labels", [
-      ...onPoints,
-      elsewhere(beside === undefined ? filter : "[mapnik::geometry_type]!=1"),
-    ]);
+    return [...onPoints, elsewhere(beside === undefined ? filter : "[mapnik::geometry_type]!=1")];
   const looks = new Map<string, Fill[]>();
   for (const fill of known) {
     const look = `${fill.color} ${fill.opacity}`;
@@ -86,22 +107,25 @@ export function labels(settings: Settings, layer: LayerNode, options: LabelOptio
     beside === undefined
       ? [elsewhere("[mapnik::geometry_type]!=3")]
       : [...onPoints, elsewhere("[mapnik::geometry_type]=2")];
-  return styleOf("labels", [
+  return [
     ...(layer.geometryKind === "Unknown" ? others : []),
     ...[...looks.values()].map((alike) => ({
       filter: `(${alike.map((one) => `(${one.filter})`).join(" or ")}) and ([mapnik::geometry_type]=3)`,
       symbolizers: [lookOn(label, alike[0]!)],
     })),
-  ]);
+  ];
 }
 
+const wrapOf = (of: keyof typeof wrapWidths, size: number): string =>
+  String(Math.round(size * wrapWidths[of]));
+
 /** Where there is room: to the right, to the left, above, or below. */
-const placedBeside = (label: Symbolizer, distance: string): Symbolizer => ({
+const placedBeside = (label: Symbolizer, distance: string, size: number): Symbolizer => ({
   ...label,
   attributes: {
     ...label.attributes,
     ...{ placement: "point", "placement-type": "simple", placements: "E,W,N,S" },
-    ...{ dx: distance, dy: distance },
+    ...{ dx: distance, dy: distance, "wrap-width": wrapOf("Point", size) },
   },
 });
 

@@ -16,6 +16,7 @@ export const flag = (value: boolean) => z.boolean().default(value);
 export const pattern = z.union([z.string().max(100), z.number()]);
 export const columnId = z.number().int().positive();
 export const columnCode = z.string().max(44);
+const zoom = z.number().int().min(0).max(22);
 const language = z.string().regex(languagePattern, "must be a language code");
 const jsonObject = z.record(z.string(), z.unknown());
 
@@ -77,6 +78,8 @@ export const commonSchema = z.object({
       colorByFill: z.boolean().optional(),
       textOffset: z.number().min(-10_000).max(10_000).default(0),
       offsetEnabled: flag(false),
+      /** The first zoom with labels. Absent: from where on there is room for them (`withLabelZoom`). An addition to the contract. */
+      fromZoom: zoom.optional(),
     })
     .prefault({}),
   showLegend: flag(true),
@@ -98,7 +101,6 @@ export const customSchema = z.object({
   settings: jsonObject.default({}),
 });
 
-const zoom = z.number().int().min(0).max(22);
 const offset = z.number().min(-10_000).max(10_000).default(0);
 
 export const vectorSchema = z.object({

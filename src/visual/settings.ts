@@ -213,6 +213,16 @@ export function withSuited(
   };
 }
 
+/** Whether the request leaves to the server from which zoom on there are labels. What is alone among clusters has room at all zooms. */
+export const wantsLabelZoom = (settings: StoredSettings): boolean =>
+  settings.showText === true && !isGiven(settings.textSettings, "fromZoom") && !kindOf(settings).gathers;
+
+/** @param fromZoom undefined = not known: at all zooms */
+export const withLabelZoom = (settings: StoredSettings, fromZoom: number | undefined): StoredSettings =>
+  fromZoom === undefined
+    ? settings
+    : { ...settings, textSettings: { ...(settings.textSettings as Settings), fromZoom } };
+
 /** How many of the commonest values of the column are to be classes, as the request leaves that to the server; 0 = none. */
 export function commonWanted(settings: StoredSettings, given: unknown): number {
   const { ofCommon } = kindOf(settings);
@@ -270,7 +280,7 @@ export function shownVisual(layer: LayerNode, stored: StoredSettings, values?: V
   const classes = settings.classesSettings as Settings;
   return {
     ...withCode(layer, settings, ["column", "columnCode"]),
-    textSettings: { ...text, column: codeOf(layer, text.column) },
+    textSettings: { ...text, column: codeOf(layer, text.column), fromZoom: text.fromZoom ?? null },
     classesSettings: kindOf(settings).shown?.(layer, classes) ?? classes,
   };
 }

@@ -108,7 +108,7 @@ const cases: Readonly<Record<string, { readonly of: string; readonly settings?: 
     of: "points",
     settings: {
       ...{ type: 2, columnCode: "kind", classesSettings: { classes: kinds } },
-      ...{ showText: true, textSettings: { textOffset: 12, offsetEnabled: true } },
+      ...{ showText: true, textSettings: { textOffset: 12, offsetEnabled: true, fromZoom: 0 } },
     },
   },
   "visual-3": { of: "points", settings: { type: 3, columnCode: "n" } },

@@ -300,7 +300,7 @@ t.test("labels keep clear of each other", async (t) => {
       { name: "MMMM", geom: square(4 + pixels * apart, 5, apart) },
     ]);
   const shown = async (code: string) => {
-    const textSettings = { column: "name", fontSize: 16, halo: false };
+    const textSettings = { column: "name", fontSize: 16, halo: false, fromZoom: 0 };
     const classesSettings = { classes: [], opacity: 0 };
     await show(code, {
       ...{ type: 2, columnCode: "name", showBorder: false, classesSettings },
@@ -318,7 +318,7 @@ t.test("labels of points stand beside the symbols, which stay to be seen", async
     { n: 1, name: "MMMM", geom: point(3, 5) },
     { n: 2, name: "MMMM", geom: point(7, 5) },
   ]);
-  const textSettings = { column: "name", fontSize: 16, halo: false };
+  const textSettings = { column: "name", fontSize: 16, halo: false, fromZoom: 0 };
   const labelled = { showText: true, textSettings };
   const kinds = {
     thematic: {

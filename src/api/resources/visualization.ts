@@ -2,6 +2,7 @@ import { hasObjects, type StoredSettings } from "../../catalog/state.js";
 import { storeSettings } from "../../catalog/stored-settings.js";
 import { badRequest, failed, required } from "../../errors.js";
 import { commonValues } from "../../features/common-values.js";
+import { labelZoomOf } from "../../features/label-zoom.js";
 import { suitedTo } from "../../features/visual-answer.js";
 import { leastTallied } from "../../features/visual-tally.js";
 import type { Reply, Request } from "../../http/types.js";
@@ -11,8 +12,10 @@ import {
   readSettings,
   type SettingsKind,
   settingsJsonSchemas,
+  wantsLabelZoom,
   wantsSuited,
   withCommon,
+  withLabelZoom,
   withSuited,
   withValues,
 } from "../../visual/settings.js";
@@ -59,7 +62,7 @@ async function put(
   const { map, layer } = context;
   const given = await body();
   const checked = readSettings(layer, given.kind, given.settings, services.plugins);
-  const settings = await withCurrentValues(services, context, given, checked);
+  const settings = await withCurrentValues(services, { ...context, request }, given, checked);
   await storeSettings(services.db, { mapId: map.id, layerId: layer.id }, given.kind, settings);
   return changed(context, services);
 }
@@ -70,7 +73,7 @@ async function put(
  */
 async function withCurrentValues(
   services: Services,
-  { map, layer }: LayerContext,
+  { map, layer, request }: LayerContext & { readonly request: Request },
   given: GivenSettings,
   checked: StoredSettings,
 ): Promise<StoredSettings> {
@@ -87,6 +90,8 @@ async function withCurrentValues(
     const suited = await suitedTo(services.db, layer, { column, classes, languages }, leastTallied);
     settings = withSuited(checked, given.settings, suited);
   }
+  if (wantsLabelZoom(checked))
+    settings = withLabelZoom(settings, await labelZoomOf(services.db, layer, request.signal));
   return withValues(
     settings,
     await services.visuals.current({ ...layer, visualSettings: settings }, map.project),

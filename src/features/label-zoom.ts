@@ -1,0 +1,54 @@
+import { layerTable } from "../catalog/layer-table.js";
+import type { LayerNode } from "../catalog/state.js";
+import type { Database, Queryable } from "../storage/postgres.js";
+import { countObjects } from "./count.js";
+
+/** The zoom from which on the objects of a layer have room for their labels. */
+
+/** Labels for which a tile has room. */
+const labelsPerTile = 24;
+/** The last one that anything is found to have room from. */
+export const lastZoom = 17;
+/** Metres around the world in EPSG:3857. */
+export const worldMetres = 40_075_016.7;
+
+/**
+ * The zoom at which tiles of the area have room for a label of each object, on average; one object has it at all zooms.
+ * @param area as of `areaOf`
+ */
+export function labelZoom(rows: number, area: number): number {
+  if (rows <= 1) return 0;
+  const share = Math.max(area, 1) / worldMetres ** 2;
+  return Math.min(lastZoom, Math.max(0, Math.ceil(Math.log(rows / labelsPerTile / share) / Math.log(4))));
+}
+
+/**
+ * Square metres of the box around the objects, in EPSG:3857, which counts as a tenth as wide as long at least: lines may lie in a row.
+ * Undefined = the database does not know it.
+ * @param layerId of a layer with a table
+ */
+export async function areaOf(db: Pick<Queryable, "query">, layerId: number): Promise<number | undefined> {
+  const [extent] = await db.query<{ area: number | null }>(
+    `select greatest(width, height / 10) * greatest(height, width / 10) as area from (
+       select st_xmax(box) - st_xmin(box) as width, st_ymax(box) - st_ymin(box) as height from (
+         select st_estimatedextent(split_part($1, '.', 1), split_part($1, '.', 2), 'geom_3857') as box) found) sides`,
+    [layerTable(layerId)],
+  );
+  return extent?.area ?? undefined;
+}
+
+/**
+ * The zoom from which on the objects that a layer has now have room for their labels; undefined = there are none, or nobody knows where
+ * they are.
+ */
+export async function labelZoomOf(
+  db: Database,
+  layer: Pick<LayerNode, "id" | "sourceId" | "type">,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const rows = await countObjects(db, layer.id, false, signal);
+  if (rows === 0) return undefined;
+  // A view has no statistics of its own.
+  const area = await areaOf(db, layer.type === "virtual" ? (layer.sourceId ?? layer.id) : layer.id);
+  return area === undefined ? undefined : labelZoom(rows, area);
+}

@@ -1,0 +1,142 @@
+import t from "tap";
+import { makeMap, square, tileUrl } from "../support/maps.js";
+import { picture } from "../support/pictures.js";
+import { startServer } from "../support/server.js";
+
+/** Labels of visualizations: their lines, and the zoom from which they are drawn. */
+
+const server = await startServer();
+t.teardown(() => server.stop());
+const token = await server.token("editor");
+await makeMap(server, "m");
+
+const must = async (method: string, path: string, body?: unknown) => {
+  const answer = await server.api(method, `m/layers/${path}`, { token, body });
+  if (answer.status !== 200) throw new Error(answer.text);
+  return answer.json;
+};
+
+interface Row {
+  readonly name: string;
+  readonly geom: unknown;
+}
+const ids = new Map<string, number>();
+async function layerOf(code: string, rows: readonly Row[]): Promise<void> {
+  ids.set(code, (await must("POST", "", { code })).id);
+  if (rows.length > 0) await add(code, rows);
+}
+const add = (code: string, rows: readonly Row[]) =>
+  must("POST", `${code}/import/`, {
+    type: "FeatureCollection",
+    features: rows.map(({ name, geom }) => ({ type: "Feature", geometry: geom, properties: { name, n: 1 } })),
+  });
+
+const point = (lon: number, lat: number) => ({ type: "Point", coordinates: [lon, lat] });
+
+interface TextSettings {
+  readonly fromZoom?: number | null;
+  readonly fontSize?: number;
+}
+/** Labels in red, which nothing else is. */
+async function show(code: string, kind: object, textSettings: TextSettings = {}) {
+  const text = { column: "name", fontColor: "#ff0000", halo: false, ...textSettings };
+  const visualSettings = { showBorder: false, ...kind, showText: true, textSettings: text };
+  return (await must("PUT", `${code}/visualization/`, { visualSettings })).visualSettings;
+}
+
+/** The columns and rows of the letters on a tile, and how many pixels they are. */
+async function letters(code: string, place: { lon: number; lat: number; z: number }) {
+  const answer = await fetch(tileUrl(server, "m", place, `&base=0&layers=${ids.get(code)}`));
+  const tile = await picture(await answer.arrayBuffer());
+  const [columns, rows] = [new Set<number>(), new Set<number>()];
+  let pixels = 0;
+  for (let y = 0; y < tile.height; y++)
+    for (let x = 0; x < tile.width; x++) {
+      const [red, green, blue, alpha] = tile.at(x, y);
+      if (red < 150 || green > 90 || blue > 90 || alpha < 100) continue;
+      columns.add(x);
+      rows.add(y);
+      pixels++;
+    }
+  const span = (at: ReadonlySet<number>) => (at.size === 0 ? 0 : Math.max(...at) - Math.min(...at) + 1);
+  return { width: span(columns), height: span(rows), pixels };
+}
+
+const place = { lon: 5.6, lat: 5.6, z: 5 };
+const blue = { color: "#0000ff" };
+const charts = { columns: [{ code: "n", ...blue }] };
+const kinds = {
+  "a thematic map": { type: 1, columnCode: "n" },
+  categories: { type: 2, columnCode: "n" },
+  bubbles: { type: 3, columnCode: "n", classesSettings: { ...blue, pointSizeMin: 12, pointSizeMax: 12 } },
+  pies: { type: 4, classesSettings: charts },
+  clusters: { type: 8, classesSettings: blue },
+};
+
+t.test("long labels have several lines, as wide as those of layers in their default style", async (t) => {
+  const name = "Mmm Mmm Mmm Mmm Mmm Mmm";
+  await layerOf("areas", [{ name, geom: square(3.6, 3.6, 4) }]);
+  await layerOf("points", [{ name, geom: point(5.6, 5.6) }]);
+  for (const code of ["areas", "points"])
+    for (const [kind, settings] of Object.entries(kinds)) {
+      await show(code, settings, { fromZoom: 0 });
+      const drawn = await letters(code, place);
+      t.ok(drawn.width > 40 && drawn.width < 160, `${code}, ${kind}: ${drawn.width} pixels wide`);
+      t.ok(drawn.height > 18, `${code}, ${kind}: ${drawn.height} pixels high`);
+    }
+  await show("areas", kinds.categories, { fromZoom: 0, fontSize: 20 });
+  const large = await letters("areas", place);
+  t.ok(
+    large.width > 140 && large.height > 30,
+    `lines of a large font are as much wider: ${large.width}, ${large.height}`,
+  );
+});
+
+const grid = Array.from({ length: 900 }, (_, at) => ({
+  name: `Mm${at}`,
+  geom: square((at % 30) * 1.5, Math.floor(at / 30) * 1.5, 1.5),
+}));
+
+t.test("labels begin where there is room for them, as those of the default style do", async (t) => {
+  await layerOf("grid", grid);
+  const [, first = ""] = /^#layer::names\[zoom>=(\d+)\]/m.exec((await must("GET", "grid/")).css_style) ?? [];
+  const z = Number(first);
+  t.ok(z > 2 && z < 8, first);
+  for (const [kind, settings] of Object.entries(kinds)) {
+    if (kind === "clusters") continue;
+    t.equal((await show("grid", settings)).textSettings.fromZoom, z, kind);
+    t.equal((await letters("grid", { ...place, z: z - 1 })).pixels, 0, `${kind}: none below`);
+  }
+  await show("grid", kinds.categories);
+  t.ok((await letters("grid", { ...place, z })).pixels > 100);
+  t.equal((await show("grid", kinds.clusters)).textSettings.fromZoom, null, "what is alone has room");
+});
+
+t.test("the first zoom of labels can be set, and what is answered can be sent back", async (t) => {
+  const own = await show("grid", kinds.categories, { fromZoom: 1 });
+  t.equal(own.textSettings.fromZoom, 1);
+  t.ok((await letters("grid", { ...place, z: 1 })).pixels > 0);
+  t.equal((await show("grid", own, own.textSettings)).textSettings.fromZoom, 1);
+  const found = await show("grid", kinds.categories, { fromZoom: null });
+  t.ok(found.textSettings.fromZoom > 1, "null is as if it were not given");
+});
+
+t.test("one object has room at all zooms", async (t) => {
+  await layerOf("one", [{ name: "Mmmm", geom: square(5, 5, 1) }]);
+  t.equal((await show("one", kinds.categories)).textSettings.fromZoom, 0);
+  t.match((await must("GET", "one/")).css_style, "#layer::names[zoom>=0]");
+  await layerOf("dot", [{ name: "Mmmm", geom: point(5, 5) }]);
+  const tile = tileUrl(server, "m", place, `&base=0&layers=${ids.get("dot")}`);
+  t.ok((await picture(await (await fetch(tile)).arrayBuffer())).painted > 100, "in the default style");
+});
+
+t.test("of a layer without objects nobody knows the room: its labels are drawn at all zooms", async (t) => {
+  await layerOf("empty", []);
+  await must("POST", "empty/structure/", { code: "n", type: "number" });
+  await must("POST", "empty/structure/", { code: "name", type: "string" });
+  t.equal((await show("empty", kinds.categories)).textSettings.fromZoom, null);
+  const source = { layer: "grid", filter: "name != 'Mm1'" };
+  ids.set("view", (await must("POST", "", { code: "view", type: "virtual", source })).id);
+  const [view, whole] = [await show("view", kinds.categories), await show("grid", kinds.categories)];
+  t.equal(view.textSettings.fromZoom, whole.textSettings.fromZoom, "of a view that of its objects");
+});
