@@ -22,7 +22,16 @@ export interface SearchEntry {
   readonly weight?: Column | undefined;
   /** Its value tells objects of one name apart. */
   readonly detail?: Column | undefined;
+  /** As in the settings; default 0. */
+  readonly priority: number;
 }
+
+/** Whether what one of the entries finds may be worth more than what matches as well in the other. */
+export const weighTogether = (one: SearchEntry, other: SearchEntry): boolean =>
+  one.layer === other.layer &&
+  one.priority === other.priority &&
+  one.weight !== undefined &&
+  one.weight === other.weight;
 
 /** Columns that evidently hold numbers by which objects matter, and what tells objects of one name apart. */
 const weightCode = /^(pop|population|inhabitants|residents)$/i;
@@ -70,6 +79,7 @@ export function searchEntries(
           ...{ layer, search, name },
           weight: weight && isWeighing(weight) ? weight : undefined,
           detail: detail && isNaming(detail) ? detail : undefined,
+          priority: setting.priority ?? 0,
         },
       ];
     });
@@ -80,7 +90,7 @@ function textEntries(layer: LayerNode): SearchEntry[] {
   const [name] = columns;
   const weight = layer.columns.find((column) => weightCode.test(column.code) && isWeighing(column));
   const detail = columns.find((column) => detailCode.test(column.code) && column !== name);
-  return columns.map((search) => ({ layer, search, name: name!, weight, detail }));
+  return columns.map((search) => ({ layer, search, name: name!, weight, detail, priority: 0 }));
 }
 
 /** Whether a column's values can be searched. */

@@ -2,7 +2,7 @@ import { isLocalised } from "../features/column-sql.js";
 import type { Statement } from "../features/sql.js";
 import type { Queryable } from "../storage/postgres.js";
 import { type ColumnStatistics, indexedValues, readStatistics } from "./column-statistics.js";
-import type { SearchEntry } from "./entries.js";
+import { type SearchEntry, weighTogether } from "./entries.js";
 import { type Estimate, estimateOf } from "./estimate.js";
 import type { Found } from "./found.js";
 import type { NearWord } from "./near-words.js";
@@ -105,9 +105,12 @@ export class SearchRun {
     let indexMissing = false;
     const places = entries.map(({ layer, search }) => ({ layerId: layer.id, ...search }));
     const statistics = await readStatistics(places, (statement) => this.attempt(statement));
+    let isEnough = false;
     for (const [i, entry] of entries.entries()) {
       const column = { ...statistics[i]!, entry };
-      if (this.found.count(30) >= limit) return false;
+      isEnough ||= this.found.count(30) >= limit;
+      // Another name of a heavier object is worth more.
+      if (isEnough && !entries.slice(0, i).some((one) => weighTogether(one, entry))) continue;
       if (mayHaveIndexes(column) && (await this.find(column, { by: "exact" }))) {
         indexed.push(column);
         continue;
@@ -116,6 +119,12 @@ export class SearchRun {
       indexMissing ||= !column.virtual && column.rows * column.weight >= indexedValues;
     }
     this.indexed = indexed;
+    if (isEnough) {
+      // One of several names in a value is no exact match of it.
+      for (const column of indexed)
+        if (column.entry.weight) await this.findByIndex(column, "whole", phrase.needles);
+      return false;
+    }
     for (const { match, isEnough } of stagesOf(phrase)) {
       if (isEnough !== undefined && this.found.count(20, isEnough) >= limit) break;
       for (const column of indexed) await this.findMatches(column, match);

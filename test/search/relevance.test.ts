@@ -180,6 +180,46 @@ t.test("one name of a list is matched as a whole", async (t) => {
   await saveSettings(bench.db, bench.mapId, []);
 });
 
+t.test("another name of a heavier object is worth as much as the name of a lighter one", async (t) => {
+  const cities = await bench.layer("cities", [
+    { code: "title", type: "string" },
+    { code: "others", type: "string" },
+    { code: "people", type: "number" },
+  ]);
+  const column = cities.physical as Record<"title" | "others" | "people", string>;
+  await saveSettings(
+    bench.db,
+    bench.mapId,
+    (["title", "others"] as const).map((code) => ({
+      ...{ layerId: cities.id, searchColumnId: cities.ids[code]!, nameColumnId: cities.ids.title! },
+      ...{ priority: null, weightColumnId: cities.ids.people! },
+    })),
+  );
+  for (const rows of [0, 6_000]) {
+    await sql.query(`truncate ${cities.table}`);
+    await sql.query(
+      `insert into ${cities.table} (${column.title}, ${column.others}, ${column.people}) values
+       ('Londres', null, 2000), ('London', 'Londres; Londra', 9000000), ('Wien', 'Vienne', 1900000), ('Vienne', null, 30000)`,
+    );
+    await sql.query(
+      `insert into ${cities.table} (${column.title}, ${column.others})
+       select 'Aa' || g, 'Bb' || g from generate_series(1, $1::int) g`,
+      [rows],
+    );
+    await sql.query(`analyze ${cities.table}`);
+    indexes.kick();
+    await indexes.idle();
+    const first = async (phrase: string, limit: number) =>
+      (await bench.search(phrase, { limit })).hits.map((hit) => hit.name);
+    for (const limit of [1, 2]) {
+      t.same(await first("londres", limit), ["London", "Londres"].slice(0, limit), `${rows}`);
+      t.same(await first("vienne", limit), ["Wien", "Vienne"].slice(0, limit), `${rows}`);
+      t.equal((await first("london", limit))[0], "London");
+    }
+  }
+  await saveSettings(bench.db, bench.mapId, []);
+});
+
 t.test("a column of weights that is gone weighs no more", async (t) => {
   await saveSettings(bench.db, bench.mapId, [setting(towns.ids.people!)]);
   await sql.query("delete from layer_column where id = $1", [towns.ids.people]);
