@@ -1,4 +1,5 @@
 import type { Column, LayerNode } from "../catalog/state.js";
+import type { Symbolizer } from "../style/model.js";
 import { type BubbleScale, bubbleSql, bubbleWidth, legendValues } from "./bubble-sizes.js";
 import { columnsIn, dotColor, sizeOf } from "./charts.js";
 import { columnOf, type Settings } from "./columns.js";
@@ -49,20 +50,18 @@ export function sizeSql({ layer, classes, values }: ValuedVisualization, context
 }
 
 /** Pale, with a rim that is seen on any ground: the colours of charts are those of their columns. */
-const circle = { fill: "#e9ecef", rim: dotColor };
+const pale = { fill: "#e9ecef", rim: dotColor };
+
+type Sized = Pick<ValuedVisualization, "layer" | "classes" | "values">;
 
 /** Sizes of round charts for a legend, ascending. */
-export function sizeItems({
-  layer,
-  classes,
-  values,
-}: Pick<ValuedVisualization, "layer" | "classes" | "values">): SizedItem[] {
+export function sizeItems({ layer, classes, values }: Sized): SizedItem[] {
   const scale = scaleOf(layer, classes, values.range);
   if (!scale) return [];
   const by = sizedBy(layer, classes);
   const item = (value: unknown, width: number) => ({
-    ...classificator(value, circle.fill),
-    ...{ size: Math.round(width * 10) / 10, rim: circle.rim },
+    ...classificator(value, pale.fill),
+    ...{ size: Math.round(width * 10) / 10, rim: pale.rim },
   });
   if (by === "sum" || by?.type === "number")
     return legendValues(scale).map((value) => item(value, bubbleWidth(scale, value)));
@@ -70,18 +69,40 @@ export function sizeItems({
   return scale.from === scale.to ? [most] : [item(values.min, scale.least), most];
 }
 
+/** Those of charts with axes, which are squares. */
+export const squareItems = (chart: Sized): SizedItem[] =>
+  sizeItems(chart).map((item) => ({ ...item, isSquare: true }));
+
 /** Their symbols. */
 export function sizeSymbols(items: readonly SizedItem[]): ClassSymbol[] {
   // All in the scale of the largest.
   const side = Math.max(...items.map(({ size }) => size)) + 4;
-  return items.map(({ fill, rim, size }) => ({
-    symbolizers: [
-      symbolizer("MarkersSymbolizer", {
-        ...{ width: size, height: size, fill: String(fill), stroke: rim, "stroke-width": 1 },
-        ...{ "allow-overlap": true, "ignore-placement": true },
-      }),
-    ],
+  return items.map((item) => ({
+    symbolizers: [item.isSquare ? squareOf(item) : circleOf(item)],
     shape: "point",
     side,
   }));
 }
+
+const look = ({ fill, rim }: SizedItem) => ({
+  ...{ fill: String(fill), stroke: rim },
+  ...{ "allow-overlap": true, "ignore-placement": true },
+});
+
+const circleOf = (item: SizedItem): Symbolizer =>
+  symbolizer("MarkersSymbolizer", {
+    ...look(item),
+    ...{ width: item.size, height: item.size, "stroke-width": 1 },
+  });
+
+/** Pixels that the icon's square is wide. */
+const iconSide = 11;
+
+/** Its rim is enlarged with it. */
+const squareOf = (item: SizedItem): Symbolizer => ({
+  ...symbolizer("MarkersSymbolizer", {
+    ...look(item),
+    ...{ transform: `scale(${item.size / iconSide})`, "stroke-width": iconSide / Math.max(1, item.size) },
+  }),
+  picture: "icon:square",
+});

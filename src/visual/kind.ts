@@ -15,6 +15,8 @@ export interface Classificator {
   readonly size?: number;
   /** Colour of its rim, if it has a size and a rim. */
   readonly rim?: string;
+  /** Whether the size is that of a square; absent = of a circle. */
+  readonly isSquare?: true;
 }
 
 /** An item that tells how large a value is shown. */
@@ -109,7 +111,7 @@ export interface VisualKind {
   readonly symbols?: (visualization: ValuedVisualization) => readonly ClassSymbol[];
   /** What the sizes of its charts tell: a column, or the sum of what they show; undefined = nothing. */
   readonly sizedBy?: (layer: LayerNode, classes: Settings) => Column | "sum" | undefined;
-  /** Their sizes, where circles can show them: items of the extended legend after those of the classes. */
+  /** Their sizes: items of the extended legend after those of the classes. */
   readonly sizes?: (visualization: Pick<ValuedVisualization, "layer" | "classes" | "values">) => SizedItem[];
   /** An item after the others of the extended legend. @param classes as shown, with values */
   readonly lastItem?: (classes: Settings) => LastItem | undefined;

@@ -173,6 +173,29 @@ t.test("pies whose sizes tell a value have them after their colours, and say wha
   await russian.page.context().close();
 });
 
+t.test("bars and lines whose sizes tell a value have squares in each other", async (t) => {
+  const columns = [{ code: "men" }, { code: "women" }];
+  const classesSettings = { columns, sizeType: 3, sizeColumnCode: "men", sizeFrom: 10, sizeTo: 60 };
+  for (const [map, type] of [
+    ["bars", 5],
+    ["lines", 6],
+  ] as const) {
+    await makeNumbers(map, { type, classesSettings });
+    const { page, problems } = await openPage(browser, address(map));
+    await page.waitForSelector(".legend-bubbles");
+    t.same(await page.locator(".legend-title").allInnerTexts(), ["Size: men"]);
+    t.same(await page.locator(".legend-bubbles text").allTextContents(), ["100,000", "50,000", "10,000"]);
+    t.equal(await page.locator(".legend-bubbles circle").count(), 0);
+    const widest = page.locator(".legend-bubbles rect").first();
+    t.equal(Number(await widest.getAttribute("width")), 60);
+    t.equal(Number(await widest.getAttribute("height")), 60);
+    await page.evaluate("window.dispatchEvent(new Event('beforeprint'))");
+    t.equal(await page.locator(".print-legend .legend-bubbles rect").count(), 3, "on paper, too");
+    t.same(problems, []);
+    await page.context().close();
+  }
+});
+
 t.test("bounds of classes tell which class has them", async (t) => {
   await makeNumbers("bounds", { type: 1, columnCode: "women", algorithm: 1, classesCount: 2 });
   const { page, problems } = await openPage(browser, address("bounds"));

@@ -269,9 +269,13 @@ const schemas = {
           .optional(),
         size: z
           .number()
-          .describe("Width of a bubble or a pie on the map, in pixels; with `extended`")
+          .describe("Width of a bubble or a chart on the map, in pixels; with `extended`")
           .optional(),
         rim: z.string().describe("Colour of the rim of what has a size; with `extended`").optional(),
+        isSquare: z
+          .boolean()
+          .describe("Whether what has a size is a square, as bars and lines are; with `extended`")
+          .optional(),
         isNoData: z
           .boolean()
           .describe("Whether it is of objects without a value; with `extended`")
@@ -302,7 +306,7 @@ const schemas = {
       .string()
       .nullable()
       .describe(
-        "Title of the column that the sizes of pies tell; null = they tell the sum of their values; with `extended`",
+        "Title of the column that the sizes of charts tell; null = they tell the sum of their values; with `extended`",
       )
       .optional(),
     more: z.int().describe("How many classes are left out; with `extended`").optional(),

@@ -60,6 +60,8 @@ export interface LegendClass {
   readonly size?: number;
   /** Colour of its rim; absent = it has none. */
   readonly rim?: string;
+  /** Whether the size is that of a square. */
+  readonly isSquare?: boolean;
   readonly minZoom?: number | null;
   readonly maxZoom?: number | null;
 }

@@ -1,7 +1,7 @@
 import { h, s } from "./dom.js";
 import type { Legend } from "./map-server.js";
 
-/** The legend of bubbles: circles in each other that stand on one line, as large as those of the map, with their values. */
+/** The legend of bubbles and charts: circles or squares in each other that stand on one line, as large as those of the map, with their values. */
 
 const gap = 10;
 const lineHeight = 16;
@@ -18,8 +18,8 @@ export function nestedBubbles(
   title: string | undefined,
 ): HTMLElement | undefined {
   const bubbles = classificators
-    .flatMap(({ size, fill, rim, isIcon }, at) =>
-      size === undefined || isIcon ? [] : [{ size, fill, rim, text: texts[at] ?? "" }],
+    .flatMap(({ size, fill, rim, isIcon, isSquare }, at) =>
+      size === undefined || isIcon ? [] : [{ size, fill, rim, isSquare, text: texts[at] ?? "" }],
     )
     .sort((a, b) => b.size - a.size);
   const most = bubbles[0]?.size ?? 0;
@@ -39,19 +39,23 @@ export function nestedBubbles(
     role: "img",
     "aria-label": [...(title ? [title] : []), ...bubbles.map(({ text }) => text).reverse()].join(", "),
   });
-  for (const { size, fill, rim = "none", text, y } of placed) {
+  for (const { size, fill, rim = "none", isSquare, text, y } of placed) {
     const top = most - size + 1;
     const label = s("text", { x: String(right + 4), y: String(y), "dominant-baseline": "central" });
     label.textContent = text;
     image.append(
-      s("circle", {
-        cx: String(middle),
-        cy: String(most + 1 - size / 2),
-        r: String(size / 2),
-        fill,
-        stroke: rim,
+      isSquare
+        ? s("rect", {
+            ...{ x: String(middle - size / 2), y: String(top) },
+            ...{ width: String(size), height: String(size), fill, stroke: rim },
+          })
+        : s("circle", {
+            ...{ cx: String(middle), cy: String(most + 1 - size / 2) },
+            ...{ r: String(size / 2), fill, stroke: rim },
+          }),
+      s("polyline", {
+        points: `${isSquare ? middle + size / 2 : middle},${top} ${right - 4},${y} ${right},${y}`,
       }),
-      s("polyline", { points: `${middle},${top} ${right - 4},${y} ${right},${y}` }),
       label,
     );
   }

@@ -1,3 +1,4 @@
+import { sizedBy, squareItems } from "../chart-sizes.js";
 import { chartBox, drawCharts, heightSql, scaleSql, valuesOfCharts } from "../chart-sql.js";
 import { chart, columnsIn, labelled, scaleQuestion } from "../charts.js";
 import { borderOf, symbolizer } from "../drawing.js";
@@ -10,6 +11,8 @@ export const bars: VisualKind = {
   ...chart,
   titled: labelled,
   question: scaleQuestion,
+  sizedBy,
+  sizes: squareItems,
   draw: (visualization) => {
     const { settings, classes, values } = visualization;
     const [least, most] = values.axis ?? [0, 1];

@@ -1,3 +1,4 @@
+import { sizedBy, squareItems } from "../chart-sizes.js";
 import { chartBox, drawCharts, heightSql, scaleSql, valuesOfCharts } from "../chart-sql.js";
 import { chart, columnsIn, scaleQuestion } from "../charts.js";
 import { borderOf, symbolizer } from "../drawing.js";
@@ -9,6 +10,8 @@ import type { Range } from "../values.js";
 export const lines: VisualKind = {
   ...chart,
   question: scaleQuestion,
+  sizedBy,
+  sizes: squareItems,
   draw: (visualization) => {
     const { settings, classes, values } = visualization;
     const border = borderOf(settings);
