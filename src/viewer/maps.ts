@@ -17,6 +17,8 @@ export interface ViewerProject {
   readonly name: string;
   readonly languages: readonly string[];
   readonly base: BaseMap["kind"];
+  /** Whether that is the built-in one in a look that writes names. */
+  readonly baseHasNames: boolean;
   /** Whom to name as the author of a base map of the project's own. */
   readonly baseAttribution: string;
   readonly maps: readonly ViewerMap[];
@@ -66,6 +68,7 @@ export async function findMaps(db: Queryable, access?: ProjectAccess): Promise<F
   const caller = access?.caller ?? publicCaller;
   const rows = await db.query<Row>(
     `select p.id, p.code, p.name, p.languages, p.base_map->>'kind' as base,
+       p.base_map->>'kind' = 'builtin' and coalesce(p.base_map->>'style', '') <> 'muted' as "baseHasNames",
        coalesce(p.base_map->>'attribution', '') as "baseAttribution",
        (select coalesce(json_agg(json_build_object('id', m.id, 'code', m.code, 'name', m.name,
             'localized', m.localized_name, 'names', m.names, 'hasPublication', m.has_publication,

@@ -124,6 +124,36 @@ t.test("a project whose base map tiles do not have is offered none", async (t) =
   await page.context().close();
 });
 
+t.test("the row of the base map says whether it writes names", async (t) => {
+  const setBase = async (base: object) => {
+    await server.sql.query("update project set base_map = $1 where code = 'p'", [base]);
+    await server.nodes[0]!.services.changes.propagate();
+  };
+  const hintOf = async (locale: string) => {
+    const { page } = await openPage(browser, home, { locale });
+    await page.waitForSelector(".base-row:visible");
+    const shown = page.locator(".base-row small:visible");
+    const text = (await shown.count()) === 0 ? null : await shown.innerText();
+    await page.context().close();
+    return text;
+  };
+  await setBase({ kind: "builtin", style: "muted" });
+  t.equal(await hintOf("en"), "Land, water and borders");
+  await setBase({ kind: "tiles", url: "https://tiles.example.org/{z}/{x}/{y}.png" });
+  t.equal(await hintOf("en"), null, "what one of the project shows is not known");
+  await setBase({ kind: "builtin", style: "dark" });
+  t.equal(await hintOf("en"), "Land, water, borders and names");
+  await setBase({ kind: "builtin" });
+  for (const [locale, hint] of [
+    ["en", "Land, water, borders and names"],
+    ["de", "Land, Wasser, Grenzen und Namen"],
+    ["fr", "Terres, eaux, frontières et noms"],
+    ["es", "Tierra, agua, fronteras y nombres"],
+    ["ru", "Суша, вода, границы и названия"],
+  ] as const)
+    t.equal(await hintOf(locale), hint, locale);
+});
+
 t.test("a map whose background covers the base map is offered none", async (t) => {
   const style = (css_style: string) => server.api("PATCH", "town/", { token: admin, body: { css_style } });
   const { page } = await openPage(browser, home);

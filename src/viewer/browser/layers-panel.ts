@@ -21,12 +21,14 @@ export interface BaseOffer {
   /** What the map has. */
   readonly own: ProjectInfo["base"];
   readonly choice: BaseChoice;
+  /** Whether its own, if it is the built-in one, writes names. */
+  readonly hasNames: boolean;
 }
 
 /** Whom to name as the author of the base map that is shown. */
 export function baseAttribution(
   t: Translate,
-  { own, choice }: BaseOffer,
+  { own, choice }: Omit<BaseOffer, "hasNames">,
   ofProject: string | undefined,
 ): string | undefined {
   if (choice === "none" || (own === "none" && choice === "own")) return undefined;
@@ -52,6 +54,7 @@ export class LayersPanel {
     id: "base-switch",
   });
   private readonly baseSelect: HTMLSelectElement;
+  private readonly baseHint = h("small", {});
   private hasChoice = false;
   private readonly baseRow: HTMLElement;
   private readonly baseSign: HTMLElement;
@@ -99,12 +102,7 @@ export class LayersPanel {
       h(
         "span",
         { class: "tree-text" },
-        h(
-          "label",
-          { class: "tree-name", for: "base-switch" },
-          t("baseMap"),
-          h("small", {}, t("baseMapHint")),
-        ),
+        h("label", { class: "tree-name", for: "base-switch" }, t("baseMap"), this.baseHint),
         this.baseSign,
       ),
       this.baseSwitch,
@@ -123,13 +121,16 @@ export class LayersPanel {
   }
 
   /** Shows a map's layers, and a choice of base maps where the project has one. */
-  show(tree: LayerTree, { own, choice }: BaseOffer, legends: LegendSource): void {
+  show(tree: LayerTree, { own, choice, hasNames }: BaseOffer, legends: LegendSource): void {
     this.tree = tree;
     this.treeView.show(tree, legends);
     this.baseRow.hidden = own === "none";
     // The built-in one is on or off; beside one of the project it is a third choice.
     this.hasChoice = own === "tiles";
     this.baseSwitch.hidden = this.hasChoice;
+    // Nobody knows what one of the project shows.
+    this.baseHint.hidden = this.hasChoice;
+    this.baseHint.textContent = this.t(hasNames ? "baseBuiltin" : "baseUnnamed");
     this.baseSelect.hidden = !this.hasChoice;
     const shown = this.hasChoice || choice !== "builtin" ? choice : "own";
     this.baseSwitch.checked = shown !== "none";

@@ -15,6 +15,8 @@ export interface ProjectInfo {
   readonly name: string;
   readonly languages: readonly string[];
   readonly base: "builtin" | "none" | "tiles";
+  /** Whether the built-in one writes names. */
+  readonly baseHasNames?: boolean;
   readonly baseAttribution?: string;
   readonly maps: readonly MapInfo[];
 }

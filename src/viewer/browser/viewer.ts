@@ -340,7 +340,8 @@ export class Viewer {
     if (!this.mapId) return;
     this.symbols.clear();
     const legends = this.parts.server.legends(this.mapId, this.symbols);
-    this.layers.show(tree, { own: this.ownBase, choice }, legends);
+    const hasNames = this.project?.baseHasNames === true;
+    this.layers.show(tree, { own: this.ownBase, choice, hasNames }, legends);
     this.layers.zoomed(this.view.view.zoom);
   }
 
