@@ -18,9 +18,12 @@ export const worldMetres = 40_075_016.7;
  */
 export function labelZoom(rows: number, area: number): number {
   if (rows <= 1) return 0;
-  const share = Math.max(area, 1) / worldMetres ** 2;
-  return Math.min(lastZoom, Math.max(0, Math.ceil(Math.log(rows / labelsPerTile / share) / Math.log(4))));
+  return Math.min(lastZoom, Math.max(0, Math.ceil(labelZoomAt(rows / Math.max(area, 1)))));
 }
+
+/** The zoom, with its fraction, at which tiles have room for so many labels. @param density objects in a square metre */
+export const labelZoomAt = (density: number): number =>
+  Math.log((density * worldMetres ** 2) / labelsPerTile) / Math.log(4);
 
 /**
  * Square metres of the box around the objects, in EPSG:3857, which counts as a tenth as wide as long at least: lines may lie in a row.

@@ -1,6 +1,6 @@
 import { layerTable } from "../catalog/layer-table.js";
 import type { Column } from "../catalog/state.js";
-import { areaOf, labelZoom, lastZoom, worldMetres } from "../features/label-zoom.js";
+import { areaOf, labelZoom, labelZoomAt, lastZoom, worldMetres } from "../features/label-zoom.js";
 import type { GeometryKind } from "../geo/wkb.js";
 import type { Queryable } from "../storage/postgres.js";
 import {
@@ -56,11 +56,12 @@ export async function dressLayer(tx: Queryable, objects: FirstObjects): Promise<
   ]);
   const look = readDefault(node?.css ?? "", before);
   if (!look) return;
+  const { metres, around } = await roomOf(tx, objects);
   const dressed: DefaultLook = {
     ...look,
     crowded: rows >= crowdedRows,
-    room: (await roomOf(tx, objects)) ?? (rows >= crowdedRows ? roomOfCrowds : undefined),
-    label: await labelOf(tx, objects),
+    room: zoomOf(neededPixels[kind], metres) ?? (rows >= crowdedRows ? roomOfCrowds : undefined),
+    label: await labelOf(tx, objects, around),
   };
   const style = defaultStyle(kind, dressed);
   // Any update of a node makes all nodes read its map again.
@@ -72,12 +73,12 @@ export async function dressLayer(tx: Queryable, objects: FirstObjects): Promise<
   ]);
 }
 
-async function labelOf(tx: Queryable, objects: FirstObjects): Promise<Label | undefined> {
+async function labelOf(tx: Queryable, objects: FirstObjects, around: number): Promise<Label | undefined> {
   const column = await nameColumn(tx, objects);
   if (!column) return undefined;
   return {
     column: column.code,
-    fromZoom: labelZoom(objects.rows, await areaFor(tx, objects)),
+    fromZoom: await zoomOfLabels(tx, objects, around),
     importance: await importanceOf(tx, objects),
   };
 }
@@ -150,11 +151,15 @@ const [measuredRows, nearest] = [200, 8];
 /** Of those measured, the part that may have less room: dense places are where objects merge. */
 const denserPart = 0.25;
 
-/**
- * The lowest zoom at which the objects have room for symbols of full size; undefined = nothing tells, or it would take long, as of
- * objects of very many points.
- */
-async function roomOf(tx: Queryable, objects: FirstObjects): Promise<number | undefined> {
+/** How near to each other the objects are, in metres; 0 = nothing tells, or it would take long, as of objects of very many points. */
+interface Room {
+  /** Between them, or as wide as they are. */
+  readonly metres: number;
+  /** Around half of the points there are `nearest` others that are nearer than this. */
+  readonly around: number;
+}
+
+async function roomOf(tx: Queryable, objects: FirstObjects): Promise<Room> {
   const { layerId, kind, rows } = objects;
   const table = layerTable(layerId);
   // The same in each import of the same objects.
@@ -162,8 +167,9 @@ async function roomOf(tx: Queryable, objects: FirstObjects): Promise<number | un
     rows > importanceRows ? ` tablesample system (${(100 * importanceRows) / rows}) repeatable (0)` : "";
   const sample = `select svc_id, geom_3857 as geom from ${table}${sampled} where geom_3857 is not null order by md5(svc_id::text) limit ${measuredRows}`;
   const measured = {
-    Point: `select (select min(d) from (select st_distance(o.geom_3857, s.geom) as d from ${table} o where o.svc_id <> s.svc_id
-      order by o.geom_3857 <-> s.geom limit ${nearest}) n where d > 0) as metres from (${sample}) s`,
+    Point: `select n.* from (${sample}) s, lateral (select min(nullif(d, 0)) as metres, case when count(*) = ${nearest} then max(d) end as around
+      from (select st_distance(o.geom_3857, s.geom) as d from ${table} o where o.svc_id <> s.svc_id
+        order by o.geom_3857 <-> s.geom limit ${nearest}) d) n`,
     LineString: `select ${await areaFor(tx, objects)} / nullif(st_length(geom) * ${rows}, 0) as metres from (${sample}) s`,
     Polygon: `select sqrt(nullif(st_area(geom), 0)) as metres from (${sample}) s`,
     Unknown: `select sqrt(${await areaFor(tx, objects)} / ${Math.max(1, rows)}) as metres`,
@@ -172,28 +178,42 @@ async function roomOf(tx: Queryable, objects: FirstObjects): Promise<number | un
     kind === "LineString"
       ? "1 / avg(1 / nullif(metres, 0))"
       : `percentile_cont(${denserPart}) within group (order by metres)`;
-  const metres = await measuredBriefly(tx, `select ${share} as metres from (${measured}) m`);
-  if (!(metres > 0)) return undefined;
-  const zoom = Math.ceil(Math.log2((neededPixels[kind] * worldMetres) / 256 / metres));
-  return Math.min(lastZoom, Math.max(0, zoom));
+  const around = kind === "Point" ? "percentile_cont(0.5) within group (order by around)" : "null::float8";
+  return measuredBriefly(tx, `select ${share} as metres, ${around} as around from (${measured}) m`);
 }
 
 const areaFor = async (tx: Queryable, { layerId }: FirstObjects): Promise<number> =>
   (await areaOf(tx, layerId)) ?? 0;
 
-/** What the statement finds; 0 when it finds nothing in the time that it has. */
-async function measuredBriefly(tx: Queryable, statement: string): Promise<number> {
+/** The lowest zoom at which so many metres are so many pixels; undefined = nothing tells. */
+function zoomOf(pixels: number, metres: number): number | undefined {
+  if (!(metres > 0)) return undefined;
+  return Math.min(lastZoom, Math.max(0, Math.ceil(Math.log2((pixels * worldMetres) / 256 / metres))));
+}
+
+/** What the statement finds; 0 for what it does not find in the time that it has. */
+async function measuredBriefly(tx: Queryable, statement: string): Promise<Room> {
   await tx.execute("savepoint measured");
   try {
     await tx.execute(`set local statement_timeout = ${measuringMs}`);
-    const [found] = await tx.query<{ metres: number | null }>(statement);
-    return Number(found?.metres ?? 0);
+    const [found] = await tx.query<{ metres: number | null; around: number | null }>(statement);
+    return { metres: Number(found?.metres ?? 0), around: Number(found?.around ?? 0) };
   } catch (error) {
     // query_canceled
     if ((error as { code?: string }).code !== "57014") throw error;
-    return 0;
+    return { metres: 0, around: 0 };
   } finally {
     // Also brings back the timeout of before.
     await tx.execute("rollback to savepoint measured");
   }
+}
+
+/**
+ * The zoom at which tiles have room for a label of each object: on average over the layer's area, and where half of the points are,
+ * which are crowded in a part of it, as towns of the world are.
+ */
+async function zoomOfLabels(tx: Queryable, objects: FirstObjects, around: number): Promise<number> {
+  const onAverage = labelZoom(objects.rows, await areaFor(tx, objects));
+  const atHalf = around > 0 ? Math.round(labelZoomAt(nearest / (Math.PI * around ** 2))) : 0;
+  return Math.min(lastZoom, Math.max(onAverage, atHalf));
 }

@@ -40,11 +40,35 @@ t.test("a column that evidently names the objects labels them", async (t) => {
 });
 
 t.test("labels begin where tiles have room for them", async (t) => {
-  const { look } = await lookAfter(rows((at) => ({ name: `a${at}` }), 2000));
-  const { look: fewer } = await lookAfter(rows((at) => ({ name: `a${at}` }), 20));
+  const scattered = (count: number) =>
+    collection(
+      ...Array.from({ length: count }, (_, at) =>
+        feature({ name: `a${at}` }, point((at * 37) % 80, (at * 53) % 61)),
+      ),
+    );
+  const { look } = await lookAfter(scattered(2000));
+  const { look: fewer } = await lookAfter(scattered(20));
   t.ok(look!.label!.fromZoom >= 1 && look!.label!.fromZoom <= 6, String(look!.label!.fromZoom));
   t.ok(fewer!.label!.fromZoom >= 1 && fewer!.label!.fromZoom <= 9);
 });
+
+t.test(
+  "labels begin where tiles have room for them in the part of the area that most objects are in",
+  async (t) => {
+    // Nine of ten are within a degree, the others far apart.
+    const place = (at: number): [number, number] =>
+      at % 10 === 0
+        ? [-170 + (at % 340), -60 + (at % 120)]
+        : [10 + ((at * 7) % 100) / 100, 40 + ((at * 13) % 97) / 97];
+    const towns = (count: number) =>
+      collection(
+        ...Array.from({ length: count }, (_, at) => feature({ name: `a${at}` }, point(...place(at)))),
+      );
+    const { look } = await lookAfter(towns(2000));
+    // A square of a degree there is 42 tiles at zoom 11, each with room for 24 labels.
+    t.ok(look!.label!.fromZoom >= 11 && look!.label!.fromZoom <= 12, String(look!.label!.fromZoom));
+  },
+);
 
 t.test("what has many inhabitants is named before the rest, and from lower zooms on", async (t) => {
   const town = (at: number) => ({ name: `a${at}`, Population: at === 7 ? 4_123_456 : (at % 100) * 1000 });
@@ -137,6 +161,13 @@ t.test("an import does not wait for a look that takes long", async (t) => {
 t.test("labels keep clear of points, but not of very many", async (t) => {
   t.equal((await lookAfter(rows(() => ({}), 500))).look?.crowded, false);
   t.equal((await lookAfter(rows(() => ({}), 20_000))).look?.crowded, true);
+  const { css, look } = await lookAfter(rows((at) => ({ name: `a${at}` }), 20_000));
+  t.match(css, `[zoom<${look?.label?.fromZoom}] { marker-ignore-placement: true; }`);
+  t.equal(
+    css.match(/ignore-placement/g)?.length,
+    1,
+    "but of very many, too, from where on all have room for names",
+  );
 });
 
 t.test(
