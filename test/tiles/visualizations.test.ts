@@ -672,6 +672,7 @@ t.test("heat maps: hot where objects are close, weights, seams", async (t) => {
   const tile = await draw("heat", place);
   t.ok(near(tile.at(4, 5), "#ff0000", 30));
   t.match(tile.at(8, 5)[1] > 150, true, "half the weight");
+  t.ok(tile.at(8, 5)[3]! > 220, "which is more than a tint");
   t.equal(tile.at(6, 9)[3], 0, "no weight");
   const [left, right] = [(await draw("heat", { ...place, lon: -1 })).at(0, 8, -1), tile.at(0, 8, 1)];
   t.ok(

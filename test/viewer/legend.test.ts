@@ -241,7 +241,9 @@ t.test("colours that stand for no values are one bar", async (t) => {
   const image = await page.evaluate<string>(
     "getComputedStyle(document.querySelector('.legend-ramp')).backgroundImage",
   );
-  t.match(image, /0, 0, 255.*255, 0, 0/);
+  t.match(image, /^linear-gradient\(to right, rgb\(0, 0, 255\), rgb\(255, 0, 0\)\)$/);
+  const mask = "getComputedStyle(document.querySelector('.legend-ramp')).maskImage";
+  t.match(await page.evaluate(mask), /rgba\(0, 0, 0, 0\).*50%/, "as pale as the map is");
   t.same(problems, []);
   await page.context().close();
 });

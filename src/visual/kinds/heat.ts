@@ -19,6 +19,9 @@ const maxRadius = 128;
 /** Cold to hot, told apart by the colour-blind too. */
 const defaultColors = ["#2c7bb6", "#abd9e9", "#ffffbf", "#fdae61", "#d7191c"];
 
+/** What is half as hot as can be, or more, hides the map: less of it would be a tint that is seen neither on land nor on water. */
+const cover = 2;
+
 const columnFields = ["markerSizeField", "useWeightField"] as const;
 
 export const heat: VisualKind = {
@@ -89,7 +92,7 @@ export const heat: VisualKind = {
             },
           ],
           {
-            "image-filters": `colorize-alpha(${(classes.colors as string[]).join(",")})`,
+            "image-filters": `colorize-alpha(${(classes.colors as string[]).join(",")}) scale-hsla(0,1,0,1,0,1,0,${cover})`,
             opacity: String(classes.layerOpacity),
           },
         ),
