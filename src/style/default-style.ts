@@ -103,7 +103,8 @@ const placements = {
   text-placements: "E,W,N,S";
   text-dx: 6;
   text-dy: 6;
-  text-wrap-width: ${textSize * wrapWidths.Point};`,
+  text-wrap-width: ${textSize * wrapWidths.Point};
+  text-wrap-before: true;`,
   LineString: `  text-placement: line;
   text-spacing: 400;
   text-max-char-angle-delta: 30;
@@ -111,6 +112,7 @@ const placements = {
   text-margin: 3;`,
   Polygon: `  text-placement: interior;
   text-wrap-width: ${textSize * wrapWidths.Polygon};
+  text-wrap-before: true;
   text-margin: 3;`,
 } as const;
 

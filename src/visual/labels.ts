@@ -70,6 +70,7 @@ function rulesOf(settings: Settings, layer: LayerNode, options: LabelOptions): R
     placement: isLine ? "line" : "interior",
     // Charts and clusters are points, whatever the layer has.
     "wrap-width": isLine ? undefined : wrapOf(options.filter === undefined ? "Polygon" : "Point", size),
+    "wrap-before": isLine ? undefined : true,
     dy: text.offsetEnabled
       ? String(Math.max(-maxSize, Math.min(maxSize, Number(text.textOffset))))
       : options.dy,

@@ -32,6 +32,12 @@ t.test("every default style compiles, and is known as one of its kind", async (t
   t.equal(readDefault("", "Point"), undefined);
 });
 
+t.test("labels of points and areas pass the width at which they are wrapped by no word", (t) => {
+  for (const kind of ["Point", "Polygon"] as const)
+    t.match(defaultStyle(kind, { label }), /text-wrap-width: \d+;\n\s*text-wrap-before: true;/);
+  t.end();
+});
+
 t.test("layers have the colours in turn, and those that are free again first", async (t) => {
   const styles: string[] = [];
   for (let turn = 0; turn < 2 * hueCount; turn++) {
