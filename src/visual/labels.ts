@@ -18,6 +18,12 @@ export function labelColumn(layer: LayerNode, settings: Settings) {
   return settings.showText ? columnOf(layer, column ?? settings.column) : undefined;
 }
 
+/** Along lines, as in default styles: every street would else have its name once for each of its parts. */
+const alongLines = {
+  ...{ placement: "line", spacing: 400, "repeat-distance": 200 },
+  ...{ "max-char-angle-delta": 30, "minimum-path-length": 40 },
+};
+
 /** Labels keep so far from each other, in pixels, that they are not read as one. */
 const clearance = 4;
 
@@ -67,10 +73,8 @@ function rulesOf(settings: Settings, layer: LayerNode, options: LabelOptions): R
     "allow-overlap": text.allowOverlap === true,
     // Markers that let nothing overlap them would push away the labels beside them, too.
     margin: (settings.pointSettings as Settings).allowOverlap === true ? clearance : undefined,
-    placement: isLine ? "line" : "interior",
     // Charts and clusters are points, whatever the layer has.
-    "wrap-width": isLine ? undefined : wrapOf(options.filter === undefined ? "Polygon" : "Point", size),
-    "wrap-before": isLine ? undefined : true,
+    ...(isLine ? alongLines : inLines(options.filter === undefined ? "Polygon" : "Point", size)),
     dy: text.offsetEnabled
       ? String(Math.max(-maxSize, Math.min(maxSize, Number(text.textOffset))))
       : options.dy,
@@ -119,6 +123,12 @@ function rulesOf(settings: Settings, layer: LayerNode, options: LabelOptions): R
 
 const wrapOf = (of: keyof typeof wrapWidths, size: number): string =>
   String(Math.round(size * wrapWidths[of]));
+
+const inLines = (of: keyof typeof wrapWidths, size: number) => ({
+  placement: "interior",
+  "wrap-width": wrapOf(of, size),
+  "wrap-before": true,
+});
 
 /** Where there is room: to the right, to the left, above, or below. */
 const placedBeside = (label: Symbolizer, distance: string, size: number): Symbolizer => ({

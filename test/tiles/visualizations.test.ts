@@ -313,6 +313,53 @@ t.test("labels keep clear of each other", async (t) => {
   t.ok((await shown("clear")) > 1.8 * (await shown("close")), "of two that nearly touch there is one");
 });
 
+t.test("long labels of areas and points are wrapped", async (t) => {
+  const rows = async (code: string, name: string, geom: Geometry) => {
+    await layerOf(code, [{ name, geom }]);
+    const textSettings = { column: "name", fontSize: 12, halo: false, fromZoom: 0 };
+    const classesSettings = { classes: [], opacity: 0 };
+    const look = { type: 2, columnCode: "name", showBorder: false, classesSettings };
+    await show(code, { ...look, showText: true, textSettings });
+    const drawn = await draw(code, place);
+    const isDark = (x: number, y: number) => drawn.at(5, 5, x - 120, y - 40)[3]! > 100;
+    const [xs, ys] = [[...Array(240).keys()], [...Array(80).keys()]];
+    const columns = xs.filter((x) => ys.some((y) => isDark(x, y)));
+    return {
+      lines: ys.filter((y) => xs.some((x) => isDark(x, y))).length,
+      width: columns.at(-1)! - columns[0]!,
+    };
+  };
+  for (const [kind, most, geom] of [
+    ["area", 96, square(3, 3, 4)],
+    ["point", 120, point(5, 5)],
+  ] as const) {
+    const long = await rows(`wrapped_${kind}`, "Mmmm Mmmm Mmmm Mmmm Mmmm", geom);
+    const short = await rows(`short_${kind}`, "Mmmm", geom);
+    t.ok(long.lines > 1.8 * short.lines, `${kind}: ${long.lines} rows of pixels, ${short.lines} of one line`);
+    t.ok(long.width <= most, `${kind}: ${long.width} pixels`);
+  }
+});
+
+t.test("the name of a line is not repeated for each of its parts", async (t) => {
+  const line = (from: number, to: number) => [
+    [from, 5],
+    [to, 5],
+  ];
+  const shown = async (code: string, coordinates: unknown) => {
+    await layerOf(code, [{ name: "MMMM", geom: { type: "MultiLineString", coordinates } }]);
+    // As an import of lines makes it.
+    await server.sql.query("update layer set geometry_kind = 'LineString' where id = $1", [ids.get(code)]);
+    await server.nodes[0]!.services.changes.propagate();
+    const textSettings = { column: "name", fontSize: 12, halo: false, fromZoom: 0 };
+    const classesSettings = { classes: [], opacity: 0 };
+    await show(code, { type: 2, columnCode: "name", classesSettings, showText: true, textSettings });
+    return (await draw(code, place)).painted;
+  };
+  const one = await shown("one_line", [line(3, 5)]);
+  const two = await shown("two_lines", [line(3, 5), line(5.01, 7)]);
+  t.ok(one > 50 && two < 1.2 * one, `${one}, ${two}`);
+});
+
 t.test("labels of points stand beside the symbols, which stay to be seen", async (t) => {
   await layerOf("named", [
     { n: 1, name: "MMMM", geom: point(3, 5) },
