@@ -30,7 +30,8 @@ export interface GalleryMap {
 }
 
 const visual = (type: number, rest: object) => ({ visualSettings: { type, ...rest } });
-const density = visual(1, { columnCode: "density", legendName: "People per km²" });
+const named = (fontSize: number) => ({ showText: true, textSettings: { column: "name", fontSize } });
+const density = visual(1, { columnCode: "density", legendName: "People per km²", ...named(10) });
 
 const quietAreas = `#areas {
   polygon-fill: #ecebe6;
@@ -52,16 +53,13 @@ export const maps: readonly GalleryMap[] = [
     layers: [
       {
         ...{ code: "districts", name: "Districts", source: sources.election },
-        visualization: visual(2, {
-          ...{ columnCode: "winner", legendName: "Winner" },
-          ...{ showText: true, textSettings: { column: "name", fontSize: 10 } },
-        }),
+        visualization: visual(2, { columnCode: "winner", legendName: "Winner", ...named(10) }),
       },
     ],
     ...{ lat: 45.55, lon: -73.66, zooms: [10, 11, 12, 14] },
   },
   {
-    ...{ code: "rivers", title: "Rivers", base: "builtin-muted" },
+    ...{ code: "rivers", title: "Rivers", base: "builtin" },
     about:
       "Rivers by rank, wider the greater they are. Data: GSHHG (World Data Bank II). They have no names and no discharge.",
     layers: [
@@ -69,12 +67,12 @@ export const maps: readonly GalleryMap[] = [
         ...{ code: "rivers", name: "Rivers", source: sources.waterways },
         style: `#rivers[rank=1], #rivers[rank=2][zoom>=5], #rivers[rank=3][zoom>=6], #rivers[rank=4][zoom>=7] {
   line-color: #2b6ca3;
-  line-width: 0.5;
   line-join: round;
   line-cap: round;
   [rank=1] { line-width: 1.8; }
   [rank=2] { line-width: 1.2; }
   [rank=3] { line-width: 0.8; }
+  [rank=4] { line-width: 0.5; }
 }`,
       },
     ],
@@ -83,7 +81,7 @@ export const maps: readonly GalleryMap[] = [
   {
     ...{ code: "traffic", title: "Traffic", base: "builtin-muted" },
     about:
-      "Flights between airports of the United States in 2008. Data: vega-datasets (Bureau of Transportation Statistics). The registries have no counts of cars on roads.",
+      "Flights between airports of the United States in 2008, where there is one a day. Data: vega-datasets (Bureau of Transportation Statistics). The registries have no counts of cars on roads.",
     layers: [
       {
         ...{ code: "flights", name: "Flights", source: sources.flights },
@@ -131,7 +129,7 @@ export const maps: readonly GalleryMap[] = [
       {
         ...{ code: "lines", name: "Lines", source: sources.tubeLines },
         visualization: visual(2, {
-          ...{ columnCode: "name", legendName: "Line", showBorder: true },
+          ...{ columnCode: "name", legendName: "Line", showBorder: true, ...named(10) },
           classesSettings: {
             lineWidth: 3.5,
             classes: Object.entries({
@@ -171,7 +169,7 @@ export const maps: readonly GalleryMap[] = [
         style: "#shadows { raster-comp-op: multiply; raster-opacity: 0.7; }",
       },
       {
-        ...{ code: "heights", name: "Heights", source: sources.heights },
+        ...{ code: "heights", name: "Heights in metres", source: sources.heights },
         style: `#heights {
   raster-colorizer-default-mode: linear;
   raster-colorizer-stops: stop(240, #a6c9a1) stop(400, #dde3b8) stop(600, #ecd9a6) stop(800, #cfa77a) stop(1100, #f5f0ea);

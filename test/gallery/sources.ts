@@ -85,7 +85,10 @@ export const election: Source = async (folders) => {
     "election",
     districts.map(({ geometry, id, properties }) => {
       const { winner, total, result, Coderre, Bergeron, Joly } = votes.get(String(id)) ?? {};
-      const name = String(properties?.district ?? "").replace(/^[\d-]+-/, "");
+      const name = String(properties?.district ?? "")
+        .replace(/^[\d-]+-/, "")
+        // The dataset has lost its dashes: MaisonneuveLongue-Pointe.
+        .replace(/(?<=\p{Ll})(?<!Mc)(?=\p{Lu})/gu, "–");
       const numbers = Object.entries({ Coderre, Bergeron, Joly, total }).map(([of, text]) => [
         of,
         Number(text),
@@ -149,7 +152,9 @@ function greatCircle(
   });
 }
 
-/** Pairs of airports of the United States with the flights between them in 2008, both ways together. */
+/** Of a pair; the rest, a half, would hide it. */
+const leastFlights = 366;
+/** Pairs of airports of the United States with a flight a day between them in 2008, both ways together. */
 export const flights: Source = async (folders) => {
   const airports = new Map((await csv(await vega(folders, "airports.csv"))).map((line) => [line.iata, line]));
   const place = (iata: string) => {
@@ -166,10 +171,11 @@ export const flights: Source = async (folders) => {
   return features(
     folders,
     "flights",
-    [...counts].flatMap(([pair, count]) => {
+    [...counts].flatMap(([pair, flights]) => {
       const [from, to] = pair.split("–").map(place);
-      if (!from || !to || from.some(Number.isNaN) || to.some(Number.isNaN)) return [];
-      return [feature({ type: "LineString", coordinates: greatCircle(from, to) }, { pair, flights: count })];
+      if (flights < leastFlights || !from || !to || from.some(Number.isNaN) || to.some(Number.isNaN))
+        return [];
+      return [feature({ type: "LineString", coordinates: greatCircle(from, to) }, { pair, flights })];
     }),
   );
 };

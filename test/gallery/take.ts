@@ -115,15 +115,15 @@ async function settled(page: Page): Promise<void> {
   await page.waitForTimeout(500);
 }
 
-/** The map as the viewer's own command draws it for paper. */
-async function toPaper(page: Page, file: string): Promise<void> {
-  await page.evaluate("window.printed = 0; window.print = () => { window.printed++; }");
+/** The map as the viewer's own command draws it for paper, which ends when it is printed. */
+async function toPaper(page: Page): Promise<void> {
+  await page.evaluate(
+    "window.printed = 0; window.print = () => { window.printed++; dispatchEvent(new Event('beforeprint')); }",
+  );
   await page.click("[aria-label=Print]");
   await page.check("[name=paper][value=landscape]");
   await page.click("dialog [type=submit]");
   await until(page, "window.printed === 1", withinMs);
-  await writeFile(`${file}.pdf`, await page.pdf({ preferCSSPageSize: true }));
-  await page.setViewportSize(paper);
   await page.emulateMedia({ media: "print" });
 }
 
@@ -131,14 +131,16 @@ async function take(browser: Browser, map: GalleryMap): Promise<Picture[]> {
   const colorScheme = map.base === "builtin-dark" ? "dark" : "light";
   const taken: Picture[] = [];
   for (const { name, caption, zoom, scale, deficiency } of shotsOf(map)) {
-    const page = await open(browser, addressOf(map, zoom), { viewport: size, scale, colorScheme });
+    const viewport = map.onPaper ? paper : size;
+    const page = await open(browser, addressOf(map, zoom), { viewport, scale, colorScheme });
     const file = join(gallery, `map-${map.code}-${name}`);
-    if (map.onPaper) await toPaper(page, file);
+    if (map.onPaper) await toPaper(page);
     if (deficiency) {
       const client = await page.context().newCDPSession(page);
       await client.send("Emulation.setEmulatedVisionDeficiency", { type: deficiency });
     }
     await page.screenshot({ path: `${file}.png` });
+    if (map.onPaper) await writeFile(`${file}.pdf`, await page.pdf({ preferCSSPageSize: true }));
     await page.context().close();
     taken.push({ file: `map-${map.code}-${name}.png`, caption });
   }
