@@ -107,6 +107,8 @@ export interface VisualKind {
    * @param classes as shown, with values
    */
   readonly legendOfSymbols?: (classes: Settings, settings: Settings) => Classificator[];
+  /** Whether the legend's last item, not its first, stands for the whole layer. */
+  readonly lastStandsForLayer?: boolean;
   /** How the symbols of the (extended) legend's items are drawn, in its order; absent = areas of their colours. */
   readonly symbols?: (visualization: ValuedVisualization) => readonly ClassSymbol[];
   /** What the sizes of its charts tell: a column, or the sum of what they show; undefined = nothing. */

@@ -1,5 +1,6 @@
 import t from "tap";
 import { makeMap, makeStyledLayer, square } from "../support/maps.js";
+import { picture } from "../support/pictures.js";
 import { startServer } from "../support/server.js";
 import { openPage, soon, startBrowser } from "./support.js";
 
@@ -244,6 +245,9 @@ t.test("colours that stand for no values are one bar", async (t) => {
   t.match(image, /^linear-gradient\(to right, rgb\(0, 0, 255\), rgb\(255, 0, 0\)\)$/);
   const mask = "getComputedStyle(document.querySelector('.legend-ramp')).maskImage";
   t.match(await page.evaluate(mask), /rgba\(0, 0, 0, 0\).*50%/, "as pale as the map is");
+  const symbol = (await page.locator(".tree-row .swatch img").getAttribute("src"))!;
+  const drawn = await picture(await (await fetch(new URL(symbol, server.url))).arrayBuffer());
+  t.same(drawn.at(12, 12).slice(0, 3), [255, 0, 0], "the hottest stands for the layer");
   t.same(problems, []);
   await page.context().close();
 });

@@ -97,7 +97,7 @@ export const iconOperations: readonly Operation[] = [
     summary: "Get the icon of a layer",
     details:
       "The symbol of the layer as tiles have it: that of the objects in no other class, else of the first class of its " +
-      "legend; of a raster layer the image. With `class` the symbol of that class.",
+      "legend, of a heat map the last; of a raster layer the image. With `class` the symbol of that class.",
     methods: ["GET"],
     path: `${layerPath}/icon/`,
     query: iconParameters,

@@ -220,17 +220,19 @@ export async function classSymbol(
 }
 
 /**
- * The symbol that stands for the whole layer: of the objects in no other class, else of its first class; of a
- * raster layer the image. As `classSymbol`. */
+ * The symbol that stands for the whole layer: of the objects in no other class, else of its first class, of visualizations of
+ * sizes or heat the last; of a raster layer the image. As `classSymbol`.
+ */
 export async function layerSymbol(
   services: Services,
   { map, layer }: { readonly map: MapState; readonly layer: LayerNode },
   size: number,
 ): Promise<DrawnSymbol | undefined | null> {
+  const kind = layer.visualSettings ? kindOf(layer.visualSettings) : undefined;
   // Of symbols of different sizes the largest.
-  const isSized = layer.visualSettings && kindOf(layer.visualSettings).legendOfSymbols;
+  const isLast = kind?.legendOfSymbols !== undefined || kind?.lastStandsForLayer === true;
   if (layer.visualSettings || !hasStyledClasses(layer))
-    return classSymbol(services, { map, layer }, { at: isSized ? -1 : 0, size });
+    return classSymbol(services, { map, layer }, { at: isLast ? -1 : 0, size });
   const found = await styleOf(services, map, layer);
   if (!found || found.hasFailed) return null;
   const { style } = found;

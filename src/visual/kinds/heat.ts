@@ -117,6 +117,8 @@ export const heat: VisualKind = {
       reach,
     };
   },
+  // The first colour is so pale that it is hardly seen.
+  lastStandsForLayer: true,
   legend: (_layer, classes) => (classes.colors as unknown[]).map((each) => classificator(null, each)),
 };
 
