@@ -36,7 +36,8 @@ const importanceCode =
   /^(pop|population|pop_?(max|est|total|20\d\d)|inhabitants|einwohner|ewz|habitants|poblacion|populacao|popolazione|inwoners|naselenie)$/i;
 /** Objects of which the borders of importance are found. */
 const importanceRows = 20_000;
-const importanceSteps = 2;
+/** Of few objects, and of so many that the third names some. */
+const importanceSteps = (rows: number): number => (rows >= rarity ** 3 ? 3 : 2);
 
 export interface FirstObjects {
   readonly layerId: number;
@@ -90,7 +91,7 @@ async function importanceOf(
 ): Promise<Importance | undefined> {
   const column = columns.find(({ code, type }) => type === "number" && importanceCode.test(code));
   if (!column) return undefined;
-  const shares = Array.from({ length: importanceSteps }, (_, step) => 1 - 1 / rarity ** (step + 1));
+  const shares = Array.from({ length: importanceSteps(rows) }, (_, step) => 1 - 1 / rarity ** (step + 1));
   const sampled = rows > importanceRows ? ` tablesample system (${(100 * importanceRows) / rows})` : "";
   const [found] = await tx.query<{ least: number[] | null }>(
     `select percentile_disc($1::float8[]) within group (order by ${column.physical}::float8) as least

@@ -76,6 +76,8 @@ t.test("what has many inhabitants is named before the rest, and from lower zooms
   t.match(look?.label?.importance, { column: "Population", least: [93_000, 99_000] });
   const { fromZoom } = look!.label!;
   t.match(css, `[zoom>=${Math.max(0, fromZoom - 2)}][Population>=93000]`);
+  const many = await lookAfter(rows((at) => ({ name: `a${at}`, Population: Math.floor(1.003 ** at) }), 5000));
+  t.equal(many.look?.label?.importance?.least.length, 3, "of very many the greatest from still lower ones");
   const same = await lookAfter(rows((at) => ({ name: `a${at}`, population: 0 })));
   t.equal(same.look?.label?.importance, undefined, "nobody is more important");
   const huge = await lookAfter(rows((at) => ({ name: `a${at}`, population: 1e30 })));
