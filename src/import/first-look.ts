@@ -34,8 +34,8 @@ const nameCode = new RegExp(
 /** Columns of which the more important objects have more. */
 const importanceCode =
   /^(pop|population|pop_?(max|est|total|20\d\d)|inhabitants|einwohner|ewz|habitants|poblacion|populacao|popolazione|inwoners|naselenie)$/i;
-/** Objects of which the borders of importance are found. */
-const importanceRows = 20_000;
+/** Objects of which the borders of importance are found: a part of the pages of a file that is sorted by them has other borders. */
+const importanceRows = 200_000;
 /** Of few objects, and of so many that the third names some. */
 const importanceSteps = (rows: number): number => (rows >= rarity ** 3 ? 3 : 2);
 
@@ -149,6 +149,8 @@ const measuringMs = 1_000;
 const neededPixels = { Point: 12, LineString: 10, Polygon: 24, Unknown: 12 } as const;
 /** Objects of which the room is measured, and how many of the nearest ones of each: the first may lie on the same place. */
 const [measuredRows, nearest] = [200, 8];
+/** Of more, a part is read to choose from. */
+const chosenRows = 20_000;
 /** Of those measured, the part that may have less room: dense places are where objects merge. */
 const denserPart = 0.25;
 
@@ -165,7 +167,7 @@ async function roomOf(tx: Queryable, objects: FirstObjects): Promise<Room> {
   const table = layerTable(layerId);
   // The same in each import of the same objects.
   const sampled =
-    rows > importanceRows ? ` tablesample system (${(100 * importanceRows) / rows}) repeatable (0)` : "";
+    rows > chosenRows ? ` tablesample system (${(100 * chosenRows) / rows}) repeatable (0)` : "";
   const sample = `select svc_id, geom_3857 as geom from ${table}${sampled} where geom_3857 is not null order by md5(svc_id::text) limit ${measuredRows}`;
   const measured = {
     Point: `select n.* from (${sample}) s, lateral (select min(nullif(d, 0)) as metres, case when count(*) = ${nearest} then max(d) end as around

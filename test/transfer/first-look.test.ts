@@ -78,6 +78,13 @@ t.test("what has many inhabitants is named before the rest, and from lower zooms
   t.match(css, `[zoom>=${Math.max(0, fromZoom - 2)}][Population>=93000]`);
   const many = await lookAfter(rows((at) => ({ name: `a${at}`, Population: Math.floor(1.003 ** at) }), 5000));
   t.equal(many.look?.label?.importance?.least.length, 3, "of very many the greatest from still lower ones");
+  const people = (at: number) => Math.floor(1e12 * 0.997 ** at);
+  const sorted = await lookAfter(rows((at) => ({ name: `a${at}`, Population: people(at) }), 40_000));
+  t.same(
+    sorted.look?.label?.importance?.least,
+    [2500, 156, 9].map((at) => Number(people(at).toPrecision(2))),
+    "also where they come first in the file",
+  );
   const same = await lookAfter(rows((at) => ({ name: `a${at}`, population: 0 })));
   t.equal(same.look?.label?.importance, undefined, "nobody is more important");
   const huge = await lookAfter(rows((at) => ({ name: `a${at}`, population: 1e30 })));
