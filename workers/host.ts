@@ -83,6 +83,9 @@ const sendToParent = (message: unknown) => process.send?.(message, undefined, un
 
 // Workers tell the progress of a task as { id, progress }.
 for (const pool of pools.values()) pool.on("message", sendToParent);
+// A thread that is ended over its deadline may run out of memory before: its task is answered, and it has been replaced. The
+// one with the native library is not: its process ends.
+for (const [kind, pool] of pools) if (kind !== "default") pool.on("error", () => undefined);
 
 process.on("message", (task: TaskMessage) => {
   run(task).then(

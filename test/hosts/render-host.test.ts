@@ -185,6 +185,25 @@ t.test("while a large style is compiled, those of other projects are", async (t)
   await large;
 });
 
+t.test(
+  "a thread that runs out of memory while it is ended over its deadline leaves the host alone",
+  async (t) => {
+    const pid = host.pid;
+    const branches = "[c=3],[d=4] { ".repeat(20);
+    const layerStyle = `#a { ${"[a=1],".repeat(3)}[b=2] { ${branches} line-width: 1; ${"}".repeat(20)} } }`;
+    const compile = (deadlineMs: number) =>
+      host.call("compile", { mapStyle: "", layerStyle, layerCode: "a", deadlineMs }, { deadlineMs: 60_000 });
+    const begun = performance.now();
+    t.match(await compile(60_000), { ok: false, error: "The style needs too much memory to compile." });
+    const needed = performance.now() - begun;
+    // Which of the two comes first is up to the machine, so that several are tried.
+    for (let share = 0.8; share <= 1; share += 0.05)
+      t.match(await compile(Math.round(share * needed)), { ok: false });
+    t.equal((await draw(0)).tiles.length, 1);
+    t.equal(host.pid, pid);
+  },
+);
+
 t.test("a style that takes too long to compile is given up without touching renders beside it", async (t) => {
   const pid = host.pid;
   const beside = draw(0.5);
