@@ -13,11 +13,12 @@ export const lastZoom = 17;
 export const worldMetres = 40_075_016.7;
 
 /**
- * The zoom at which tiles of the area have room for a label of each object, on average; one object has it at all zooms.
+ * The zoom at which tiles of the area have room for a label of each object, on average; as many as a tile has room for have it at all
+ * zooms.
  * @param area as of `areaOf`
  */
 export function labelZoom(rows: number, area: number): number {
-  if (rows <= 1) return 0;
+  if (rows <= labelsPerTile) return 0;
   return Math.min(lastZoom, Math.max(0, Math.ceil(labelZoomAt(rows / Math.max(area, 1)))));
 }
 
@@ -42,16 +43,16 @@ export async function areaOf(db: Pick<Queryable, "query">, layerId: number): Pro
 
 /**
  * The zoom from which on the objects that a layer has now have room for their labels; undefined = there are none, or nobody knows where
- * they are.
+ * they are, as of a view: its objects may be all in one place of its source, and counting them may take long.
  */
 export async function labelZoomOf(
   db: Database,
-  layer: Pick<LayerNode, "id" | "sourceId" | "type">,
+  layer: Pick<LayerNode, "id" | "type">,
   signal: AbortSignal,
 ): Promise<number | undefined> {
+  if (layer.type === "virtual") return undefined;
   const rows = await countObjects(db, layer.id, false, signal);
   if (rows === 0) return undefined;
-  // A view has no statistics of its own.
-  const area = await areaOf(db, layer.type === "virtual" ? (layer.sourceId ?? layer.id) : layer.id);
+  const area = await areaOf(db, layer.id);
   return area === undefined ? undefined : labelZoom(rows, area);
 }

@@ -92,7 +92,8 @@ async function importanceOf(
   const column = columns.find(({ code, type }) => type === "number" && importanceCode.test(code));
   if (!column) return undefined;
   const shares = Array.from({ length: importanceSteps(rows) }, (_, step) => 1 - 1 / rarity ** (step + 1));
-  const sampled = rows > importanceRows ? ` tablesample system (${(100 * importanceRows) / rows})` : "";
+  const sampled =
+    rows > importanceRows ? ` tablesample system (${(100 * importanceRows) / rows}) repeatable (0)` : "";
   const [found] = await tx.query<{ least: number[] | null }>(
     `select percentile_disc($1::float8[]) within group (order by ${column.physical}::float8) as least
      from ${layerTable(layerId)}${sampled}`,
@@ -170,7 +171,7 @@ async function roomOf(tx: Queryable, objects: FirstObjects): Promise<Room> {
     rows > chosenRows ? ` tablesample system (${(100 * chosenRows) / rows}) repeatable (0)` : "";
   const sample = `select svc_id, geom_3857 as geom from ${table}${sampled} where geom_3857 is not null order by md5(svc_id::text) limit ${measuredRows}`;
   const measured = {
-    Point: `select n.* from (${sample}) s, lateral (select min(nullif(d, 0)) as metres, case when count(*) = ${nearest} then max(d) end as around
+    Point: `select n.* from (${sample}) s, lateral (select min(nullif(d, 0)) as metres, case when count(d) = ${nearest} then max(d) end as around
       from (select st_distance(o.geom_3857, s.geom) as d from ${table} o where o.svc_id <> s.svc_id
         order by o.geom_3857 <-> s.geom limit ${nearest}) d) n`,
     LineString: `select ${await areaFor(tx, objects)} / nullif(st_length(geom) * ${rows}, 0) as metres from (${sample}) s`,

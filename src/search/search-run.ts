@@ -106,11 +106,13 @@ export class SearchRun {
     const places = entries.map(({ layer, search }) => ({ layerId: layer.id, ...search }));
     const statistics = await readStatistics(places, (statement) => this.attempt(statement));
     let isEnough = false;
+    const searched: SearchEntry[] = [];
     for (const [i, entry] of entries.entries()) {
       const column = { ...statistics[i]!, entry };
       isEnough ||= this.found.count(30) >= limit;
       // Another name of a heavier object is worth more.
-      if (isEnough && !entries.slice(0, i).some((one) => weighTogether(one, entry))) continue;
+      if (isEnough && !searched.some((one) => weighTogether(one, entry))) continue;
+      searched.push(entry);
       if (mayHaveIndexes(column) && (await this.find(column, { by: "exact" }))) {
         indexed.push(column);
         continue;

@@ -102,7 +102,10 @@ const iconSide = 11;
 const squareOf = (item: SizedItem): Symbolizer => ({
   ...symbolizer("MarkersSymbolizer", {
     ...look(item),
-    ...{ transform: `scale(${item.size / iconSide})`, "stroke-width": iconSide / Math.max(1, item.size) },
+    ...{
+      transform: `scale(${Math.max(0.1, item.size) / iconSide})`,
+      "stroke-width": iconSide / Math.max(1, item.size),
+    },
   }),
   picture: "icon:square",
 });

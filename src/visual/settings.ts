@@ -213,9 +213,19 @@ export function withSuited(
   };
 }
 
-/** Whether the request leaves to the server from which zoom on there are labels. What is alone among clusters has room at all zooms. */
-export const wantsLabelZoom = (settings: StoredSettings): boolean =>
-  settings.showText === true && !isGiven(settings.textSettings, "fromZoom") && !kindOf(settings).gathers;
+/**
+ * Whether the request leaves to the server from which zoom on there are labels. What is alone among clusters has room at all zooms,
+ * and labels that may lie over each other need none.
+ */
+export function wantsLabelZoom(settings: StoredSettings): boolean {
+  const text = settings.textSettings as Settings;
+  return (
+    settings.showText === true &&
+    text.allowOverlap !== true &&
+    !isGiven(text, "fromZoom") &&
+    !kindOf(settings).gathers
+  );
+}
 
 /** @param fromZoom undefined = not known: at all zooms */
 export const withLabelZoom = (settings: StoredSettings, fromZoom: number | undefined): StoredSettings =>
@@ -280,7 +290,7 @@ export function shownVisual(layer: LayerNode, stored: StoredSettings, values?: V
   const classes = settings.classesSettings as Settings;
   return {
     ...withCode(layer, settings, ["column", "columnCode"]),
-    textSettings: { ...text, column: codeOf(layer, text.column), fromZoom: text.fromZoom ?? null },
+    textSettings: { ...text, column: codeOf(layer, text.column), fromZoom: text.fromZoom ?? 0 },
     classesSettings: kindOf(settings).shown?.(layer, classes) ?? classes,
   };
 }

@@ -217,6 +217,22 @@ t.test("another name of a heavier object is worth as much as the name of a light
       t.equal((await first("london", limit))[0], "London");
     }
   }
+  const own = (["title", "others"] as const).map((code) => ({
+    ...{ layerId: cities.id, searchColumnId: cities.ids[code]!, nameColumnId: cities.ids.title! },
+    ...{ priority: null, weightColumnId: cities.ids.people! },
+  }));
+  await sql.query(
+    `insert into ${cities.table} (${column.title}, ${column.others}, ${column.people}) values ('Ville', 'Paris', 9e9)`,
+  );
+  await sql.query(`analyze ${cities.table}`);
+  await fill(0);
+  await saveSettings(bench.db, bench.mapId, [{ ...setting(towns.ids.people!), priority: 1 }, ...own]);
+  const { hits } = await bench.search("paris", { limit: 1 });
+  t.same(
+    hits.map(({ name }) => name),
+    ["Paris"],
+    "what comes first is not passed by other names of what was not searched",
+  );
   await saveSettings(bench.db, bench.mapId, []);
 });
 
