@@ -106,10 +106,14 @@ export class SearchRun {
     const places = entries.map(({ layer, search }) => ({ layerId: layer.id, ...search }));
     const statistics = await readStatistics(places, (statement) => this.attempt(statement));
     let isEnough = false;
+    let wasCut = false;
     const searched: SearchEntry[] = [];
     for (const [i, entry] of entries.entries()) {
       const column = { ...statistics[i]!, entry };
-      isEnough ||= this.found.count(30) >= limit;
+      if (!isEnough && this.found.count(30) >= limit) {
+        isEnough = true;
+        wasCut = this.isCut;
+      }
       // Another name of a heavier object is worth more.
       if (isEnough && !searched.some((one) => weighTogether(one, entry))) continue;
       searched.push(entry);
@@ -125,7 +129,9 @@ export class SearchRun {
       // One of several names in a value is no exact match of it.
       for (const column of indexed)
         if (column.entry.weight) await this.findByIndex(column, "whole", phrase.needles);
-      return false;
+      // There are as many as were asked for, whatever time left of the rest.
+      this.isCut = wasCut;
+      return indexMissing;
     }
     for (const { match, isEnough } of stagesOf(phrase)) {
       if (isEnough !== undefined && this.found.count(20, isEnough) >= limit) break;
