@@ -18,8 +18,6 @@ export interface Assembly
   extends Omit<PartsOptions, "isBase" | "collides" | "names">,
     Pick<Plan, "epoch" | "mapSources" | "visualized" | "asOf"> {
   readonly map: StyledMap;
-  /** As `planZoom` of planner.ts has it. */
-  readonly z: number;
   /** The built-in base map. */
   readonly base: StyledMap | undefined;
   /** The base map of the project. */
@@ -41,10 +39,10 @@ export function assemble(all: Assembly): Plan {
 const asBase = (layer: MissingLayer): MissingLayer => ({ ...layer, code: baseMapLayer.code });
 
 function planOf(all: Assembly, shows: Shows, missing: readonly MissingLayer[]): Plan {
-  const { base, baseImage, scale, begin, z, ...facts } = all;
+  const { base, baseImage, scale, begin, ...facts } = all;
   const map = withLayers(all.map, shows);
   const styledBase = base && withLayers(base, shows);
-  const named = styledBase && namesUnder(map, styledBase, z);
+  const named = styledBase && namesUnder(map, styledBase);
   const drawn = buildParts(map, { scale, begin, isBase: false, names: named?.names });
   const baseDrawing = styledBase && buildParts(named?.base ?? styledBase, { scale, begin, isBase: true });
   const image =
@@ -75,7 +73,7 @@ function planOf(all: Assembly, shows: Shows, missing: readonly MissingLayer[]): 
     scale,
     bufferPixels: Math.max(drawn.bufferPixels, baseDrawing?.bufferPixels ?? 0),
     reachPixels: drawn.bufferPixels,
-    collides: drawn.collides || (baseDrawing?.collides ?? false),
+    collides: drawn.collides,
     isDrawnAlike: drawn.isDrawnAlike && (baseDrawing?.isDrawnAlike ?? true),
     crowds: drawn.crowds,
     layers,

@@ -8,6 +8,7 @@ import type { ImageHost } from "../hosts/image.js";
 import { removeQuietly } from "../remove-quietly.js";
 import { BlobNotFound, type BlobStore } from "../storage/blob-store.js";
 import { contentName, type PictureFile } from "../style/pictures.js";
+import { emptyPicture } from "./dots.js";
 
 /**
  * The folder that the render host of a node reads pictures from, under names that stand for their content. It is the
@@ -38,6 +39,7 @@ export class PictureFolder {
     // The render host's.
     const path = resolve(parent, `${prefix()}${process.pid}-${randomBytes(6).toString("hex")}`);
     await mkdir(path, { recursive: true, mode: 0o700 });
+    await writeFile(join(path, emptyPicture.name), emptyPicture.content);
     return new PictureFolder(path, sources, maxBytes);
   }
 

@@ -10,7 +10,7 @@ import type { PictureFile } from "../style/pictures.js";
 import type { Pause } from "../turns/slices.js";
 import { givingWay, hiddenNames, isBlending, mayHide, pixelsInTheWay, writesNames } from "./base-names.js";
 import { datasource, lastBandZoom } from "./datasource.js";
-import { markersAsDots } from "./dots.js";
+import { markersAsDots, markersAsDotsWithRoom } from "./dots.js";
 import type { ImagePart } from "./image-part.js";
 import type { MissingLayer } from "./missing-layer.js";
 import { onFirstCall } from "./on-first-call.js";
@@ -29,8 +29,8 @@ export interface TilePlan {
    */
   readonly reachPixels: number;
   /**
-   * Whether symbols avoid each other. Then an object affects the labels of its neighbours, so a change of it affects
-   * all tiles that are made at once.
+   * Whether symbols of the layers avoid each other, without the base map's. Then an object affects the labels of its neighbours,
+   * so a change of it affects all tiles that are made at once.
    */
   readonly collides: boolean;
   /** Whether a tile that is made alone is as it is among those that are made at once. */
@@ -135,6 +135,8 @@ interface StyledByMapnik {
 /** A map with its compiled styles. */
 export interface StyledMap {
   readonly map: MapState;
+  /** As `planZoom` of planner.ts has it. */
+  readonly z: number;
   readonly properties: MapProperties;
   /** From the top of the tree to its bottom. */
   readonly layers: readonly StyledLayer[];
@@ -186,27 +188,18 @@ export interface BaseNames extends Pick<StyledMap, "layersOf"> {
 /**
  * The names of the base map that a map with labels draws itself, and the base map without them; undefined = the base map draws
  * its names: there are no labels at this zoom, or the map hides or changes what is below it.
- * @param z that of the plan
  */
 export function namesUnder(
   map: StyledMap,
   base: StyledMap,
-  z: number,
 ): { readonly names: BaseNames; readonly base: StyledMap } | undefined {
-  const scaleDenominator = topScaleDenominator / 2 ** z;
-  // Plans of the last zoom are for all above it too.
-  const applies = (rule: Rule) => (z > lastBandZoom ? appliesFrom : appliesAt)(rule, scaleDenominator);
+  const applies = appliesIn(map);
   const isNames = (one: StyledLayer): one is StyledByMapnik => "style" in one && writesNames(one.style);
   const layers = base.layers.filter(isNames);
   const isUnder =
     map.properties.backgroundColor === undefined &&
     layers.some(({ style }) => rulesOf(style).some(applies)) &&
-    map.layers.some(
-      (one) =>
-        collidesIn(one) &&
-        "style" in one &&
-        rulesOf(one.style).some((rule) => hasCollisions(rule) && applies(rule)),
-    ) &&
+    map.layers.some(collidesIn(map)) &&
     // Images would lie between.
     map.layers.every((one) => "style" in one);
   if (!isUnder) return undefined;
@@ -217,6 +210,13 @@ export function namesUnder(
     names: { layers, layersOf: base.layersOf, isHidden },
     base: { ...base, layers: base.layers.filter((one) => !isNames(one)) },
   };
+}
+
+/** Whether a rule applies at a zoom that the map is drawn at. */
+function appliesIn({ z }: StyledMap): (rule: Rule) => boolean {
+  const scaleDenominator = topScaleDenominator / 2 ** z;
+  // Plans of the last zoom are for all above it too.
+  return (rule) => (z > lastBandZoom ? appliesFrom : appliesAt)(rule, scaleDenominator);
 }
 
 const rulesOf = ({ styles }: CompiledStyle): readonly Rule[] => styles.flatMap(({ rules }) => rules);
@@ -232,7 +232,8 @@ export function buildParts(styledMap: StyledMap, options: PartsOptions): MapDraw
     "style" in one ? Math.max(one.style.bufferPixels, inTheWay(one)) : one.image.reachPixels,
   );
   const bufferPixels = Math.max(8, ...reaches);
-  const collides = options.collides ?? layers.some(collidesIn);
+  const collidesHere = collidesIn(styledMap);
+  const collides = options.collides ?? layers.some(collidesHere);
   const parts: PlanPart[] = [];
   let run: StyledByMapnik[] = [];
   let blobs: LayerBlob[] = [];
@@ -245,7 +246,7 @@ export function buildParts(styledMap: StyledMap, options: PartsOptions): MapDraw
     if (run.length > 0 || own.backgroundColor !== undefined) {
       const styled = run;
       // The lowest labels have the names of the base map below them.
-      const below = run.some(collidesIn) ? unnamed : undefined;
+      const below = run.some(collidesHere) ? unnamed : undefined;
       if (below) unnamed = undefined;
       for (const one of below?.layers ?? []) if (isPlaced(one)) placed.set(one.layer.id, nameOf(one.layer));
       const source = (atSeam: boolean): MapSource => {
@@ -306,12 +307,13 @@ export async function prepareParts(
   pause: Pause,
 ): Promise<void> {
   const { layers } = map;
+  const collidesHere = collidesIn(map);
   for (const one of layers) {
-    collidesIn(one);
+    collidesHere(one);
     isAlike(one);
     await pause();
   }
-  const collides = given.collides ?? layers.some(collidesIn);
+  const collides = given.collides ?? layers.some(collidesHere);
   for (const one of layers) {
     if (!("style" in one)) continue;
     for (const drawn of drawnBy(map, one, { collides, atSeam }))
@@ -325,10 +327,9 @@ function drawnBy(
   { collides, atSeam }: { readonly collides: boolean; readonly atSeam: boolean },
 ): readonly MapnikLayer[] {
   const drawn = layersOf(one, atSeam);
-  // Labels keep clear of markers, but not of dots.
-  return collides || one.layer.geometryKind !== "Point" || one.style.query
-    ? drawn
-    : drawn.map((layer) => ({ ...layer, style: dotted(layer.style) }));
+  if (one.layer.geometryKind !== "Point" || one.style.query) return drawn;
+  const asDots = collides ? dottedWithRoom : dotted;
+  return drawn.map((layer) => ({ ...layer, style: asDots(layer.style) }));
 }
 
 /** What is drawn last finds the least room, though it may be painted below the rest. */
@@ -347,6 +348,7 @@ const seenFrom =
   });
 
 const dotted = onceForEach(markersAsDots);
+const dottedWithRoom = onceForEach(markersAsDotsWithRoom);
 
 function crowdsOf(layers: readonly StyledLayer[]): number[] {
   const sums: number[] = [];
@@ -447,9 +449,13 @@ const isStyleAlike = onceForEach(
     rules.every(({ symbolizers }) => symbolizers.every(({ type }) => type !== "PolygonPatternSymbolizer")),
 );
 
-const collidesIn = (one: StyledLayer): boolean => "style" in one && one.style.styles.some(styleCollides);
+/** Whether symbols of a layer give way to others where the map is drawn. */
+function collidesIn(map: StyledMap): (one: StyledLayer) => boolean {
+  const applies = appliesIn(map);
+  return (one) => "style" in one && collidingRules(one.style).some(applies);
+}
 
-const styleCollides = onceForEach(({ rules }: Style) => rules.some(hasCollisions));
+const collidingRules = onceForEach((style: CompiledStyle) => rulesOf(style).filter(hasCollisions));
 
 const hasCollisions = (rule: Rule): boolean =>
   rule.symbolizers.some(

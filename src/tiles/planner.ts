@@ -254,7 +254,6 @@ export class Planner {
         base: styledBase,
         baseImage,
         scale,
-        z,
         begin: () => this.options.slices.begin(owner),
       },
       ...{ epoch, versions, mapSources, visualized, asOf },
@@ -295,6 +294,7 @@ export class Planner {
     ]);
     return {
       map,
+      z: options.z,
       properties: properties ?? {},
       layers: styled.flatMap((layer) => (layer && !("cause" in layer) ? [layer] : [])),
       layersOf: mapnikLayersOf(map, options),

@@ -53,6 +53,33 @@ for (const [name, look] of Object.entries(looks))
       t.ok(difference(asDot, asMarker) < 2, difference(asDot, asMarker).toFixed(3));
     });
 
+for (const [what, more] of [
+  ["keep clear of them", ""],
+  ["may lie over them", "marker-ignore-placement: true;"],
+] as const)
+  t.test(`labels that ${what} lie where they do beside markers`, async (t) => {
+    const text = "text-name: [svc_id]; text-face-name: 'DejaVu Sans Book'; text-fill: #ff00ff; text-dy: 8;";
+    const marker = "marker-width: 7; marker-fill: #888; marker-line-color: #fff; marker-line-width: 1;";
+    const asDot = await pixels(`#l { ${marker} ${overlap} ${more} ${text} }`, "");
+    const asMarker = await pixels(`#l { ${marker} ${overlap} ${more} marker-spacing: 100; ${text} }`, "");
+    t.notOk(asDot.equals(asMarker), "drawn in two ways");
+    const [letters, expected] = [lettersOf(asDot), lettersOf(asMarker)];
+    t.ok(expected.size > 100);
+    // Edges of letters over a dot.
+    const others =
+      [...letters].filter((at) => !expected.has(at)).length +
+      [...expected].filter((at) => !letters.has(at)).length;
+    t.ok(others < expected.size / 50, `${others} of ${expected.size}`);
+  });
+
+/** Pixels of magenta letters. */
+const lettersOf = (image: Buffer): Set<number> =>
+  new Set(
+    Array.from({ length: image.length / 4 }, (_, at) => at).filter(
+      (at) => image[4 * at]! - image[4 * at + 1]! > 150,
+    ),
+  );
+
 t.test("translucent dots are all drawn", async (t) => {
   await server.sql.query(`insert into layers.l${id} (geom)
     select st_setsrid('point(7.2 50.1)'::geometry, 4326) from generate_series(1, 20)`);

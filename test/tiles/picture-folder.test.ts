@@ -5,6 +5,7 @@ import { join } from "node:path";
 import t from "tap";
 import { FolderBlobStore } from "../../src/storage/folder-blob-store.js";
 import { contentName } from "../../src/style/pictures.js";
+import { emptyPicture } from "../../src/tiles/dots.js";
 import { PictureFolder } from "../../src/tiles/picture-folder.js";
 
 /** The folder that pictures of styles are drawn from. */
@@ -30,6 +31,7 @@ const listed = async (folder: PictureFolder): Promise<string[]> =>
   (await readdir(folder.path, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map(({ name }) => name)
+    .filter((name) => name !== emptyPicture.name)
     .sort();
 
 t.test("pictures that nothing is drawn from go when there are too many, those used last stay", async (t) => {
