@@ -25,9 +25,22 @@ export function phraseTexts(phrase: string): string[] {
 
 /** @param folds results of `search_fold` for the texts of `phraseTexts` */
 export function readPhrase(folds: readonly string[]): Phrase {
-  const words = folds.slice(1).map((fold) => fold.trim());
+  const words = folds.slice(1).flatMap((fold) => partsOf(fold.trim()));
   const needles = new Set(words.filter(Boolean).map(needle));
   return { folded: folds[0] ?? "", needles: [...needles].slice(0, maxWords) };
+}
+
+/** Signs that people write around and between words, and that names may have or lack: `Paris, France`, `Main St.`, `New-York`. */
+const around = String.raw`[,;.:!?()\[\]{}<>"']`;
+const ends = new RegExp(`^(${around} )+|( ${around})+$`, "g");
+/** Between digits they belong to a number: 1,5 and 12-14. */
+const between = /(?<!\p{N}) [,;-] | [,;-] (?!\p{N})/u;
+
+/** What to look for of a folded word, in which signs stand apart: its words without the signs around. Signs alone stay. */
+function partsOf(word: string): readonly string[] {
+  const parts = word.split(between).map((part) => part.replace(ends, ""));
+  const spoken = parts.filter((part) => /[\p{L}\p{N}]/u.test(part));
+  return spoken.length > 0 ? spoken : [word];
 }
 
 /**

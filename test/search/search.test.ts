@@ -107,6 +107,20 @@ t.test("a word of three letters is found anywhere, a shorter one where a word be
   t.same(await found("मस्ते"), [[20, "नमस्ते"]]);
 });
 
+t.test("signs that people write around words, and between them, need not be in the text", async (t) => {
+  await add("Paris", "Fort-de-France", "Hauptstraße 12", "New York", "Washington D.C.", "1,5", "15", "v1.5");
+  const best = async (phrase: string) => (await found(phrase))[0];
+  for (const phrase of ["Paris,", "(Paris)", "“Paris”", "«Paris»!", "Paris.", "Paris, Texas", "Paris,Texas"])
+    t.same((await best(phrase))?.[1], "Paris", phrase);
+  t.same(await best("Hauptstr. 12"), [20, "Hauptstraße 12"]);
+  t.same(await best("12, Hauptstraße"), [20, "Hauptstraße 12"]);
+  t.same(await best("New-York"), [20, "New York"]);
+  t.same((await best("Nev-York"))?.[1], "New York", "a typing error beside a hyphen");
+  t.same(await best("Fort de France"), [20, "Fort-de-France"]);
+  t.same(await found("Washington D.C.,"), [[20, "Washington D.C."]]);
+  t.same(await found("1,5"), [[30, "1,5"]], "a number keeps its comma");
+});
+
 t.test("everything in a phrase is literal", async (t) => {
   await add("100%", "1000", "a_b", "axb", "back\\slash", "a & b", "c | d", "!x", "'quoted'", "%", "Ω(1)*");
   t.same(await found("100%"), [[30, "100%"]]);
