@@ -1,5 +1,6 @@
 import t from "tap";
 import { formatAddress, parseAddress } from "../../src/viewer/browser/address.js";
+import { dateText } from "../../src/viewer/browser/date-text.js";
 import { LayerTree } from "../../src/viewer/browser/layer-tree.js";
 
 /** Parts of the viewer that need no page. */
@@ -50,6 +51,13 @@ t.test("what an address says wrongly is left out", (t) => {
   ]) {
     t.same(parseAddress(`#${view}`), nothing, view);
   }
+  t.end();
+});
+
+t.test("a date with a time is told with it", (t) => {
+  t.match(dateText("2000-01-03T12:30:00Z", "en"), /^Jan [34], 2000, \d+:\d\d\s[AP]M$/);
+  t.equal(dateText("1850-06-01T00:00:00Z", "de"), "01.06.1850");
+  t.equal(dateText("soon", "en"), undefined);
   t.end();
 });
 

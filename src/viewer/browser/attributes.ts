@@ -1,4 +1,5 @@
 import { type ColumnFormat, formatterOf } from "../../features/value-format.js";
+import { dateText } from "./date-text.js";
 import { h } from "./dom.js";
 import type { ColumnInfo, ObjectItem } from "./map-server.js";
 import type { Translate } from "./texts.js";
@@ -121,11 +122,8 @@ function valueNode(value: unknown, column: ColumnInfo | undefined, locale: Local
   }
   const text = String(value);
   if (column?.type === "datetime") {
-    const time = new Date(text);
-    if (!Number.isNaN(time.getTime())) {
-      const format = new Intl.DateTimeFormat(locale.language, { dateStyle: "medium", timeStyle: "short" });
-      return h("time", { datetime: text }, format.format(time));
-    }
+    const date = dateText(text, locale.language);
+    if (date !== undefined) return h("time", { datetime: text }, date);
   }
   if (column?.type === "file") {
     return document.createTextNode(locale.t("files", { n: text.split(",").filter(Boolean).length }));

@@ -1,4 +1,5 @@
 import type { Locale } from "../attributes.js";
+import { dateText } from "../date-text.js";
 import type { ColumnInfo } from "../map-server.js";
 
 /** A value as the text of a cell; a longer one is cut. What the server has formatted already stays as it is. */
@@ -16,9 +17,8 @@ export function cellText(value: unknown, column: ColumnInfo, { language, t }: Lo
   if (typeof value === "object") return cut(JSON.stringify(value));
   const text = String(value);
   if (column.type === "datetime" && !column.format) {
-    const time = new Date(text);
-    if (!Number.isNaN(time.getTime()))
-      return new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" }).format(time);
+    const date = dateText(text, language);
+    if (date !== undefined) return date;
   }
   if (column.type === "file") return t("files", { n: text.split(",").filter(Boolean).length });
   return cut(text);
