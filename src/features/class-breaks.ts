@@ -1,4 +1,4 @@
-import { roundBorder, slackOf } from "../visual/round-breaks.js";
+import { type Rounding, roundBorder, slackOf } from "../visual/round-breaks.js";
 
 /**
  * Class breaks in ascending order, one more than there are classes. A class is the interval (lower, upper]; the first class
@@ -35,7 +35,7 @@ export const classesUpToZero = (total: number, upToZero: number, classes: number
 
 /**
  * Breaks of classes with about as many values each.
- * @param isRounded whether breaks may move a little to be round
+ * @param round how breaks are made round, which may move them a little; without it they are values
  * @param upToZero how many values are at most 0, where 0 is to be a break
  */
 export async function quantileBreaks(
@@ -48,9 +48,13 @@ export async function quantileBreaks(
   },
   {
     classes,
-    isRounded,
+    round,
     upToZero = 0,
-  }: { readonly classes: number; readonly isRounded: boolean; readonly upToZero?: number | undefined },
+  }: {
+    readonly classes: number;
+    readonly round: Rounding | undefined;
+    readonly upToZero?: number | undefined;
+  },
 ): Promise<ClassBreaks> {
   const { min, max, total } = values;
   const below = classesUpToZero(total, upToZero, classes);
@@ -66,7 +70,7 @@ export async function quantileBreaks(
       .slice(0, -1)
       .map((rank) => ({
         rank: part.before + rank,
-        slack: isRounded ? slackOf(part.count / part.classes) : 0,
+        slack: round ? slackOf(part.count / part.classes) : 0,
       })),
   );
   const around = inner.flatMap(({ rank, slack }) => [
@@ -74,11 +78,11 @@ export async function quantileBreaks(
     rank,
     Math.min(total, rank + slack + 1),
   ]);
-  const found = await values.valuesAt(isRounded ? around : inner.map(({ rank }) => rank));
+  const found = await values.valuesAt(round ? around : inner.map(({ rank }) => rank));
   const ends = inner.map((_, at) => {
-    if (!isRounded) return found[at]!;
+    if (!round) return found[at]!;
     const place = { from: found[3 * at]!, to: found[3 * at + 2]! };
-    return roundBorder(found[3 * at + 1]!, place, at === 0 ? min : found[3 * at - 2]!);
+    return roundBorder(found[3 * at + 1]!, place, at === 0 ? min : found[3 * at - 2]!, round);
   });
   if (below !== undefined) ends.splice(below - 1, 0, 0);
   return breaksAt(min, [...ends, max]);

@@ -1,6 +1,7 @@
 import type { Column, LayerNode } from "../catalog/state.js";
 import type { Database, Queryable } from "../storage/postgres.js";
-import { roundInSample, roundIntervals } from "../visual/round-breaks.js";
+import { type Rounding, roundest, roundInSample, roundIntervals } from "../visual/round-breaks.js";
+import { roundestDate } from "../visual/round-dates.js";
 import type { VisualQuestion } from "../visual/statistics.js";
 import {
   calculable,
@@ -174,6 +175,9 @@ export async function suitedTo(
   }
 }
 
+/** How borders of classes are made round, by the type of the column. */
+const roundings: Readonly<Record<string, Rounding>> = { number: roundest, datetime: roundestDate };
+
 async function classesOf(
   tx: Queryable,
   layer: LayerNode,
@@ -206,20 +210,20 @@ async function classesOf(
     const [row] = await tx.query<{ n: number }>(`select count(*) as n ${from} and x <= 0`, bound.list);
     return row!.n;
   };
-  const isRounded = column.type === "number";
+  const round = roundings[column.type];
   let breaks: ClassBreaks;
   if (algorithm === algorithms.naturalBreaks) {
     const sample = await valuesAt(sampleRanks(total, classes));
     const natural = breaksAtZero ? naturalAroundZero(sample, classes) : naturalBreaks(sample, classes);
-    breaks = isRounded
-      ? breaksAt(min, roundInSample(sample, natural).slice(1))
+    breaks = round
+      ? breaksAt(min, roundInSample(sample, natural, round).slice(1))
       : [min, ...(await countClasses(betweenValues(natural, sample))).ends];
   } else if (algorithm === algorithms.equalIntervals) {
     const even = equalIntervals(min, max, classes);
-    breaks = isRounded ? roundIntervals(even) : even;
+    breaks = round ? roundIntervals(even, round) : even;
   } else {
     const upToZero = breaksAtZero ? await countUpToZero() : undefined;
-    breaks = await quantileBreaks({ min, max, total, valuesAt }, { classes, isRounded, upToZero });
+    breaks = await quantileBreaks({ min, max, total, valuesAt }, { classes, round, upToZero });
   }
   const { counts } = await countClasses(breaks);
   const shown = (value: number): Limit => shownValue(column, value);

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { layerTable } from "../catalog/layer-table.js";
 import { isId, type LayerNode } from "../catalog/state.js";
 import type { Database, Queryable } from "../storage/postgres.js";
-import { roundIntervals } from "../visual/round-breaks.js";
+import { roundest, roundIntervals } from "../visual/round-breaks.js";
 import type { VisualQuestion } from "../visual/statistics.js";
 import { categoryValue, measure, shownValue, type ValueContext } from "../visual/value-sql.js";
 import { noValues, type VisualValues } from "../visual/values.js";
@@ -187,7 +187,7 @@ async function classesBy(
       : await quantileBreaks(
           { min, max, total, valuesAt: (ranks) => valuesAt(tx, of, ranks) },
           {
-            ...{ classes, isRounded: true },
+            ...{ classes, round: roundest },
             upToZero: breaksAtZero ? (await countsUpTo(tx, of, [0]))[0] : undefined,
           },
         );

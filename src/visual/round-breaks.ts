@@ -5,6 +5,9 @@ const mantissas = [50, 25, 20, 10] as const;
 /** Digits of a double. */
 const mostDigits = 17;
 
+/** Gives the roundest value from `from` on and below `to`, near to `near`. */
+export type Rounding = (from: number, to: number, near: number) => number;
+
 /**
  * The roundest number from `from` on and below `to`, and of equally round ones that nearest to `near`; an integer where there
  * is one. `near` where there is no rounder one, or none at all.
@@ -35,14 +38,14 @@ const movedWidth = 1 / 40;
 const leastWholeWidth = 5;
 
 /** Round borders near those of classes of one width; the ends stay. */
-export function roundIntervals(breaks: readonly number[]): readonly number[] {
+export function roundIntervals(breaks: readonly number[], round: Rounding = roundest): readonly number[] {
   const width = breaks[1]! - breaks[0]!;
   if (!(width > 0) || !Number.isFinite(width)) return breaks;
   // Of integers they are integers, where classes are wide enough for one to be near.
   const isWhole = Number.isInteger(breaks[0]) && Number.isInteger(breaks.at(-1)) && width >= leastWholeWidth;
   const slack = isWhole ? Math.max(1 / 2, width * movedWidth) : width * movedWidth;
   return breaks.map((each, at) =>
-    at === 0 || at === breaks.length - 1 ? each : roundest(each - slack, each + slack, each),
+    at === 0 || at === breaks.length - 1 ? each : round(each - slack, each + slack, each),
   );
 }
 
@@ -64,15 +67,20 @@ export function roundBorder(
   near: number,
   place: { readonly from: number; readonly to: number },
   lower: number,
+  round: Rounding = roundest,
 ): number {
   const most = (near - lower) * movedGap;
-  return roundest(Math.max(place.from, near - most), Math.min(place.to, near + most), near);
+  return round(Math.max(place.from, near - most), Math.min(place.to, near + most), near);
 }
 
 /**
  * Round borders near those of classes of a sorted sample. @param breaks values of the sample; the ends stay
  */
-export function roundInSample(sample: readonly number[], breaks: readonly number[]): readonly number[] {
+export function roundInSample(
+  sample: readonly number[],
+  breaks: readonly number[],
+  round: Rounding = roundest,
+): readonly number[] {
   /** How many values are at most each border. */
   const ranks = breaks.map((each) => sample.findLastIndex((value) => value <= each) + 1);
   return breaks.map((each, at) => {
@@ -80,6 +88,6 @@ export function roundInSample(sample: readonly number[], breaks: readonly number
     const [before, here, after] = [at === 1 ? 0 : ranks[at - 1]!, ranks[at]!, ranks[at + 1]!];
     const slack = slackOf(Math.min(here - before, after - here));
     const place = { from: sample[here - 1 - slack]!, to: sample[here + slack]! };
-    return roundBorder(each, place, breaks[at - 1]!);
+    return roundBorder(each, place, breaks[at - 1]!, round);
   });
 }

@@ -3,6 +3,7 @@ import { algorithms, suitableAlgorithm } from "../../src/features/class-algorith
 import { breaksAt, equalIntervals, naturalBreaks, quantileRanks } from "../../src/features/class-breaks.js";
 import { classColour } from "../../src/visual/kinds/gradient.js";
 import { roundest, roundIntervals } from "../../src/visual/round-breaks.js";
+import { roundestDate } from "../../src/visual/round-dates.js";
 
 /** Borders of classes against values worked out by hand, and by trying every way to cut. */
 
@@ -113,6 +114,30 @@ t.test("the roundest number of a range is the one that a person would write", as
   t.same(roundIntervals(equalIntervals(1, 100, 5)), [1, 21, 41, 60, 80, 100]);
   t.same(roundIntervals(equalIntervals(-1e308, 1e308, 2)), [-1e308, 0, 1e308]);
 });
+
+t.test(
+  "the roundest date of a range is the beginning of a year, else of a month, a day or an hour",
+  async (t) => {
+    const seconds = (text: string) => Date.parse(text) / 1000;
+    for (const [from, to, expected] of [
+      ["1974-06-01", "1975-03-01", "1975-01-01"],
+      ["1955-01-01", "1964-01-01", "1960-01-01"],
+      ["2023-05-10", "2023-09-20", "2023-07-01"],
+      ["2023-05-10", "2023-06-20", "2023-06-01"],
+      ["2023-05-10T07:00Z", "2023-05-11T09:00Z", "2023-05-11"],
+      ["2023-05-10T07:10Z", "2023-05-10T08:20Z", "2023-05-10T08:00Z"],
+      ["2023-05-10T07:10:05.2Z", "2023-05-10T07:10:05.7Z", "2023-05-10T07:10:05.2Z"],
+      ["0044-06-01", "0051-03-01", "0050-01-01"],
+      ["1969-11-05", "1969-12-20", "1969-12-01"],
+    ] as const)
+      t.equal(
+        new Date(roundestDate(seconds(from), seconds(to), seconds(from)) * 1000).toISOString(),
+        new Date(expected).toISOString(),
+        `${from} to ${to}`,
+      );
+    t.equal(roundestDate(9e12, 9.1e12, 9e12) % 86_400, 0, "a day beyond the years that a program knows");
+  },
+);
 
 t.test("classes suit the values: evenly spread, with gaps, skewed", async (t) => {
   const of = (value: (at: number) => number) =>

@@ -165,6 +165,28 @@ t.test("classes of more values than natural breaks look at hold them all", async
   t.same((await thematic(2, 4)).counts, [2500, 2500, 2500, 2500]);
 });
 
+t.test(
+  "borders of dates are beginnings of years or months where few objects are in another class by it",
+  async (t) => {
+    await db.execute(`truncate ${table}`);
+    await db.execute(
+      `insert into ${table} (${physical("born")}) select '1945-02-15'::timestamptz + i * interval '97 days' from generate_series(0, 280) i`,
+    );
+    for (const algorithm of [1, 2, 3]) {
+      const { borders, counts } = await thematic(algorithm, 5, "born");
+      t.ok(
+        borders!.slice(1, -1).every((border) => /-(01|07)-01T00:00:00Z$/.test(String(border))),
+        `${borders}`,
+      );
+      t.equal(borders![0], "1945-02-15T00:00:00Z", "the ends are the values' own");
+      t.equal(
+        counts!.reduce((sum, count) => sum + count, 0),
+        281,
+      );
+    }
+  },
+);
+
 t.test("moments have borders in ISO 8601, localised values those of the main language", async (t) => {
   await numbers("born", ["2020-01-01T00:00:00Z", "2020-01-03T00:00:00Z", "infinity", null]);
   t.same(await thematic(1, 2, "born"), {
