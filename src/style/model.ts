@@ -85,6 +85,7 @@ export interface CompiledStyle {
     language: string;
     mainLanguage: string;
     zoom: number;
+    scaleDenominator: number;
     atSeam: boolean;
   }) => string;
 }

@@ -48,7 +48,7 @@ export const labels = (settings: Settings, layer: LayerNode, options: LabelOptio
   );
 
 /** Of what is drawn from the first zoom of labels on, as a limit between two zooms. */
-function scales(settings: Settings): Pick<Rule, "maxScaleDenominator"> {
+export function scales(settings: Settings): Pick<Rule, "maxScaleDenominator"> {
   const { fromZoom } = settings.textSettings as Settings;
   return fromZoom === undefined
     ? {}

@@ -4,16 +4,18 @@ import { worldCopies } from "../geo/world-copies.js";
 import { textLiteral } from "../style/filter-sql.js";
 import type { Settings } from "./columns.js";
 import type { VisualDrawing } from "./drawing.js";
-import { labelColumn } from "./labels.js";
+import { labelColumn, scales } from "./labels.js";
 import { labelText, type ValueContext } from "./value-sql.js";
 
-/** The statement that gives Mapnik what a visualization draws; `!bbox!`, `!pixel_width!` are Mapnik's tokens. */
+/** The statement that gives Mapnik what a visualization draws; `!bbox!`, `!pixel_width!`, `!scale_denominator!` are Mapnik's tokens. */
 
 export interface QueryOptions {
   readonly language: string;
   readonly mainLanguage: string;
   /** Zoom of 256-pixel tiles of the same resolution. */
   readonly zoom: number;
+  /** Scale denominator by which Mapnik selects rules. */
+  readonly scaleDenominator: number;
   /** Whether what is drawn may reach beyond ±180°. */
   readonly atSeam: boolean;
 }
@@ -27,9 +29,17 @@ export function drawingQuery(layer: LayerNode, drawing: VisualDrawing, options: 
   const context: ValueContext = { languages: main, bind: textLiteral, table: "o$" };
   const label = labelColumn(layer, layer.visualSettings as Settings);
   const columns: Record<string, string> = { ...drawing.columns(context) };
+  const { maxScaleDenominator: labelScale = Number.POSITIVE_INFINITY } = scales(
+    layer.visualSettings as Settings,
+  );
   if (label) {
     const languages = { own: options.language, main: options.mainLanguage };
-    columns.label$ = labelText(label, { ...context, languages });
+    const text = labelText(label, { ...context, languages });
+    // One statement may be for several zooms. Long texts are not read where nothing shows them.
+    columns.label$ =
+      labelScale === Number.POSITIVE_INFINITY
+        ? text
+        : `case when !scale_denominator! < ${labelScale} then ${text} end`;
   }
   const objects = objectsDrawn(layer, drawing, options, columns);
   // What is drawn first has the room for its label.
@@ -42,7 +52,7 @@ export function drawingQuery(layer: LayerNode, drawing: VisualDrawing, options: 
   if (drawing.shapes) return `with objects$ as (${objects}) ${drawing.shapes("objects$")} order by ${order}`;
   const thinned =
     drawing.thinnedBy !== undefined &&
-    !label &&
+    !(label && options.scaleDenominator < labelScale) &&
     layer.geometryKind === "Point" &&
     options.zoom <= thinningZoom;
   if (!thinned) return `${objects} order by ${order}`;

@@ -136,6 +136,27 @@ t.test("few objects have room at all zooms, however near to each other they are"
   t.ok((await picture(await (await fetch(tile)).arrayBuffer())).painted > 100, "in the default style");
 });
 
+t.test("below their first zoom labels change nothing of what is drawn", async (t) => {
+  const crowd = Array.from({ length: 400 }, (_, at) => ({
+    name: `Mm${at}`,
+    geom: point(5 + (at % 20) * 0.017, 5 + Math.floor(at / 20) * 0.017),
+  }));
+  await layerOf("crowd", crowd);
+  const drawn = async (showText: boolean) => {
+    const text = { column: "name", fromZoom: 7 };
+    const visualSettings = { ...kinds.categories, showText, textSettings: text };
+    await must("PUT", "crowd/visualization/", { visualSettings });
+    const tile = (density: string) =>
+      tileUrl(server, "m", { ...place, z: 4 }, `&base=0&layers=${ids.get("crowd")}${density}`);
+    const bytes = async (density = "") => Buffer.from(await (await fetch(tile(density))).arrayBuffer());
+    return { tile: await bytes(), dense: await bytes("&retina=2") };
+  };
+  const [bare, labelled] = [await drawn(false), await drawn(true)];
+  t.ok((await picture(bare.tile)).painted > 50);
+  t.ok(bare.tile.equals(labelled.tile), "points that fall on one pixel are thinned all the same");
+  t.ok(bare.dense.equals(labelled.dense), "on dense screens too");
+});
+
 t.test("of a layer without objects nobody knows the room: its labels are drawn at all zooms", async (t) => {
   await layerOf("empty", []);
   await must("POST", "empty/structure/", { code: "n", type: "number" });
