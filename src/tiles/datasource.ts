@@ -6,6 +6,7 @@ import { mercatorHalf, topScaleDenominator } from "../geo/tile.js";
 import { farthestDrawn, worldCopies } from "../geo/world-copies.js";
 import { labelColumn } from "../style/expression.js";
 import { textLiteral } from "../style/filter-sql.js";
+import { shownText } from "../style/label-text.js";
 import type { CompiledStyle } from "../style/model.js";
 import { columnValuePattern } from "../style/picture-path.js";
 import { safeColumn } from "../style/pictures.js";
@@ -355,7 +356,7 @@ function labelSql(
 ): string {
   const own =
     column && hasValues(column) && !column.localizedValue ? definitionOf(column).labelText : undefined;
-  return own ? own(`o$.${column!.physical}`) : fieldSql(column, options);
+  return own ? own(`o$.${column!.physical}`) : shownText(`(${fieldSql(column, options)})::text`);
 }
 
 /** A value that Mapnik makes a part of a file's name: null unless nothing in it can lead elsewhere. */

@@ -3,6 +3,7 @@ import { plainValue } from "../catalog/plain-value.js";
 import { type Column, isId } from "../catalog/state.js";
 import { definitionOf, isText } from "../column-types/column-types.js";
 import type { ColumnValue } from "../column-types/definition.js";
+import { shownText } from "../style/label-text.js";
 import type { Limit, Range } from "./values.js";
 
 /**
@@ -95,9 +96,9 @@ const textOf = (value: ColumnValue): string | undefined =>
 export function labelText(column: Column, context: ValueContext): string {
   const value = readable(column, context);
   if (isId(column)) return `${value}::text`;
-  if (column.localizedValue) return isText(column) ? value : `${value} #>> '{}'`;
+  if (column.localizedValue) return shownText(isText(column) ? value : `${value} #>> '{}'`);
   const { labelText: own, styleValue } = definitionOf(column);
-  return own?.(value) ?? `(${styleValue(value)})::text`;
+  return own?.(value) ?? shownText(`(${styleValue(value)})::text`);
 }
 
 /** SQL of a value's place in a range of all objects of the layer, carried over to another range. */

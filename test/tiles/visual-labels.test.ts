@@ -157,6 +157,31 @@ t.test("below their first zoom labels change nothing of what is drawn", async (t
   t.ok(bare.dense.equals(labelled.dense), "on dense screens too");
 });
 
+t.test("labels show the beginning of very long texts", async (t) => {
+  const css = `text-name: [name]; text-face-name: "DejaVu Sans Book"; text-size: 4; text-wrap-width: 100`;
+  const drawn: Record<string, string[]> = {};
+  for (const [code, name] of Object.entries({
+    short: "i".repeat(9).concat(" ").repeat(50),
+    long: "i".repeat(9).concat(" ").repeat(200),
+    huge: "i".repeat(9).concat(" ").repeat(1_000_000),
+  })) {
+    await layerOf(code, [{ name, geom: point(5.6, 5.6) }]);
+    await must("PATCH", `${code}/`, { parent_id: 0, css_style: `#layer { ${css} }` });
+    const tile = async () => {
+      const answer = await fetch(tileUrl(server, "m", place, `&base=0&layers=${ids.get(code)}`));
+      t.equal(answer.headers.get("X-Tile-Incomplete"), null, code);
+      return Buffer.from(await answer.arrayBuffer()).toString("base64");
+    };
+    const styled = await tile();
+    await show(code, kinds.categories, { fromZoom: 0, fontSize: 4 });
+    drawn[code] = [styled, await tile()];
+  }
+  const painted = async (tile: string) => (await picture(Buffer.from(tile, "base64"))).painted;
+  for (const tile of drawn.long!) t.ok((await painted(tile)) > 300, "text, besides the symbol");
+  t.strictSame(drawn.long, drawn.huge, "no more than a thousand");
+  for (const at of [0, 1]) t.not(drawn.short![at], drawn.long![at], "hundreds of characters");
+});
+
 t.test("of a layer without objects nobody knows the room: its labels are drawn at all zooms", async (t) => {
   await layerOf("empty", []);
   await must("POST", "empty/structure/", { code: "n", type: "number" });
