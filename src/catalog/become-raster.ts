@@ -1,7 +1,7 @@
 import { failed, notFound } from "../errors.js";
 import type { GeometryKind } from "../geo/wkb.js";
 import type { Queryable } from "../storage/postgres.js";
-import { readDefault } from "../style/default-style.js";
+import { readDefault } from "../style/read-default.js";
 import { lockForAlter } from "./derived.js";
 import { layerTable } from "./layer-table.js";
 import type { NodeType } from "./state.js";

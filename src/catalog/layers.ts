@@ -1,7 +1,8 @@
 import { notFound } from "../errors.js";
 import type { GeometryKind } from "../geo/wkb.js";
 import type { Database, Queryable } from "../storage/postgres.js";
-import { defaultStyle, hueCount, nextHue, readDefault } from "../style/default-style.js";
+import { defaultStyle, hueCount, nextHue } from "../style/default-style.js";
+import { readDefault } from "../style/read-default.js";
 import { addColumns, type NewColumn } from "./columns.js";
 import { discardNodes } from "./discard.js";
 import { removeFromPublication } from "./publication.js";

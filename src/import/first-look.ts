@@ -9,8 +9,8 @@ import {
   type Importance,
   type Label,
   rarity,
-  readDefault,
 } from "../style/default-style.js";
+import { readDefault } from "../style/read-default.js";
 
 /** The default style of a layer that has got its first objects: it suits their kind, their number and their names. */
 
@@ -60,6 +60,7 @@ export async function dressLayer(tx: Queryable, objects: FirstObjects): Promise<
   const { metres, around } = await roomOf(tx, objects);
   const dressed: DefaultLook = {
     ...look,
+    hue: look.hue ?? layerId,
     crowded: rows >= crowdedRows,
     room: zoomOf(neededPixels[kind], metres) ?? (rows >= crowdedRows ? roomOfCrowds : undefined),
     label: await labelOf(tx, objects, around),

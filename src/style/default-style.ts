@@ -165,25 +165,6 @@ export function hueOf(css: string): number | undefined {
   return hue < 0 ? undefined : hue;
 }
 
-/** How a default style of the kind looks; undefined when it is none, or somebody has changed it. */
-export function readDefault(css: string, kind: GeometryKind): DefaultLook | undefined {
-  const [, fromZoom] = /^#layer::names\[zoom>=(\d+)\]/m.exec(css) ?? [];
-  const [, column] = /text-name: \[(.+)\];/.exec(css) ?? [];
-  const steps = [...css.matchAll(/^#layer::names\d+\[zoom>=\d+\]\[(.+)>=(.+)\] \{$/gm)].toReversed();
-  const importance = steps[0] && { column: steps[0][1]!, least: steps.map(([, , least]) => Number(least)) };
-  const label =
-    fromZoom === undefined || column === undefined
-      ? undefined
-      : { column, fromZoom: +fromZoom, ...(importance && { importance }) };
-  const hue = hueOf(css);
-  const zooms = [...css.matchAll(/\[zoom<(\d+)\]/g)].map(([, zoom]) => Number(zoom));
-  // Of the kinds that have no rule for the zooms below 1.
-  const rooms = new Set([undefined, 0, ...zooms]);
-  return [...rooms]
-    .flatMap((room) => [false, true].map((crowded) => ({ hue, crowded, room, label })))
-    .find((look) => defaultStyle(kind, look) === css);
-}
-
 /**
  * The colour for one more layer: the first that none of the others has, else the one whose turn is longest ago.
  * @param styles those of the map's layers, the newest first

@@ -1,5 +1,6 @@
 import t from "tap";
-import { defaultStyle, hueCount, hueOf, nextHue, readDefault } from "../../src/style/default-style.js";
+import { defaultStyle, hueCount, hueOf, nextHue } from "../../src/style/default-style.js";
+import { readDefault } from "../../src/style/read-default.js";
 import { compileStyle } from "../../workers/render/compile.js";
 
 const kinds = ["Point", "LineString", "Polygon", "Unknown"] as const;

@@ -1,5 +1,5 @@
 import t from "tap";
-import { readDefault } from "../../src/style/default-style.js";
+import { readDefault } from "../../src/style/read-default.js";
 import { collection, feature, importBench, point } from "../support/transfer.js";
 
 /** The default style of a layer suits its first objects. */
@@ -205,3 +205,36 @@ t.test(
     );
   },
 );
+
+t.test("a layer in the default style of an earlier version is dressed anew, too", async (t) => {
+  const { id, css } = await lookAfter(rows((at) => ({ name: `a${at}` })));
+  const before = css.replaceAll(/\n *text-wrap-before: true;/g, "");
+  t.not(before, css);
+  await bench.db.execute("update node set css_style = $2 where id = $1", [id, before]);
+  t.equal(
+    (
+      await lookAfter(
+        rows((at) => ({ name: `a${at}` })),
+        { action: "replace" },
+        id,
+      )
+    ).css,
+    css,
+  );
+  const blue = `#layer {
+  marker-width: 7;
+  marker-fill: #2a6fbb;
+  marker-line-color: #ffffff;
+  marker-line-width: 1;
+  marker-allow-overlap: true;
+}
+`;
+  await bench.db.execute("update node set css_style = $2 where id = $1", [id, blue]);
+  const { look } = await lookAfter(
+    rows((at) => ({ name: `a${at}` })),
+    { action: "replace" },
+    id,
+  );
+  t.match(look, { label: { column: "name" } });
+  t.not(look?.hue, undefined, "and gets a colour where it had that of all");
+});
