@@ -14,7 +14,7 @@ import { readDefault } from "../style/read-default.js";
 
 /** The default style of a layer that has got its first objects: it suits their kind, their number and their names. */
 
-/** From so many on labels keep clear of no points. */
+/** From so many on labels keep clear of no points, but of those that are known to have room for them. */
 const crowdedRows = 20_000;
 /** Objects, columns of each kind, and characters of a value that are looked at: the layer is locked meanwhile. */
 const sampleRows = 1_000;
@@ -57,13 +57,17 @@ export async function dressLayer(tx: Queryable, objects: FirstObjects): Promise<
   ]);
   const look = readDefault(node?.css ?? "", before);
   if (!look) return;
-  const { metres, around } = await roomOf(tx, objects);
+  const room = await roomOf(tx, objects);
+  const isCrowd = rows >= crowdedRows;
+  // Of those the average says little: there may be a wall of names where most of them are.
+  const isUnknown = isCrowd && kind === "Point" && !room;
+  const label = await labelOf(tx, objects, room?.around ?? 0, isUnknown ? roomOfCrowds : 0);
   const dressed: DefaultLook = {
     ...look,
     hue: look.hue ?? layerId,
-    crowded: rows >= crowdedRows,
-    room: zoomOf(neededPixels[kind], metres) ?? (rows >= crowdedRows ? roomOfCrowds : undefined),
-    label: await labelOf(tx, objects, around),
+    crowded: isCrowd && (isUnknown || !label),
+    room: zoomOf(neededPixels[kind], room?.metres ?? 0) ?? (isCrowd ? roomOfCrowds : undefined),
+    label,
   };
   const style = defaultStyle(kind, dressed);
   // Any update of a node makes all nodes read its map again.
@@ -75,12 +79,18 @@ export async function dressLayer(tx: Queryable, objects: FirstObjects): Promise<
   ]);
 }
 
-async function labelOf(tx: Queryable, objects: FirstObjects, around: number): Promise<Label | undefined> {
+/** @param around as in `Room` @param atLeast the lowest zoom that it may begin at */
+async function labelOf(
+  tx: Queryable,
+  objects: FirstObjects,
+  around: number,
+  atLeast: number,
+): Promise<Label | undefined> {
   const column = await nameColumn(tx, objects);
   if (!column) return undefined;
   return {
     column: column.code,
-    fromZoom: await zoomOfLabels(tx, objects, around),
+    fromZoom: Math.max(atLeast, await zoomOfLabels(tx, objects, around)),
     importance: await importanceOf(tx, objects),
   };
 }
@@ -156,7 +166,7 @@ const chosenRows = 20_000;
 /** Of those measured, the part that may have less room: dense places are where objects merge. */
 const denserPart = 0.25;
 
-/** How near to each other the objects are, in metres; 0 = nothing tells, or it would take long, as of objects of very many points. */
+/** How near to each other the objects are, in metres; 0 = nothing tells. */
 interface Room {
   /** Between them, or as wide as they are. */
   readonly metres: number;
@@ -164,7 +174,8 @@ interface Room {
   readonly around: number;
 }
 
-async function roomOf(tx: Queryable, objects: FirstObjects): Promise<Room> {
+/** Undefined = measuring it would take long, as of objects of very many points. */
+async function roomOf(tx: Queryable, objects: FirstObjects): Promise<Room | undefined> {
   const { layerId, kind, rows } = objects;
   const table = layerTable(layerId);
   // The same in each import of the same objects.
@@ -196,8 +207,8 @@ function zoomOf(pixels: number, metres: number): number | undefined {
   return Math.min(lastZoom, Math.max(0, Math.ceil(Math.log2((pixels * worldMetres) / 256 / metres))));
 }
 
-/** What the statement finds; 0 for what it does not find in the time that it has. */
-async function measuredBriefly(tx: Queryable, statement: string): Promise<Room> {
+/** What the statement finds, 0 for what it does not find; undefined when the time that it has is over. */
+async function measuredBriefly(tx: Queryable, statement: string): Promise<Room | undefined> {
   await tx.execute("savepoint measured");
   try {
     await tx.execute(`set local statement_timeout = ${measuringMs}`);
@@ -206,7 +217,7 @@ async function measuredBriefly(tx: Queryable, statement: string): Promise<Room> 
   } catch (error) {
     // query_canceled
     if ((error as { code?: string }).code !== "57014") throw error;
-    return { metres: 0, around: 0 };
+    return undefined;
   } finally {
     // Also brings back the timeout of before.
     await tx.execute("rollback to savepoint measured");

@@ -12,7 +12,7 @@ export const hueCount = hues.length;
 export interface DefaultLook {
   /** Place of the colour among those that layers have in turn, from 0. */
   readonly hue?: number | undefined;
-  /** Whether the layer has very many objects. It shows where these have no labels. */
+  /** Whether labels never keep clear of its points, as of very many without names, or where nobody knows how near to each other they are. */
   readonly crowded?: boolean | undefined;
   /** The lowest zoom at which the objects have room for symbols of full size; absent = not known. */
   readonly room?: number | undefined;
@@ -142,10 +142,12 @@ export function defaultStyle(
   kind: GeometryKind,
   { hue = 0, crowded = false, room, label }: DefaultLook = {},
 ): string {
-  const sizes = { hue: hues[hue % hueCount]!, crowded: crowded && !label, room };
+  const sizes = { hue: hues[hue % hueCount]!, crowded, room };
   // Where points are too near to each other for all their names, some are named above them.
   const crowd = (of: keyof typeof symbols): string =>
-    label && of === "Point" ? `\n  [zoom<${label.fromZoom}] { marker-ignore-placement: true; }` : "";
+    label && of === "Point" && !crowded
+      ? `\n  [zoom<${label.fromZoom}] { marker-ignore-placement: true; }`
+      : "";
   const symbol = `#layer {\n${byKind(kind, (of) => symbols[of](sizes) + crowd(of))}\n}\n`;
   if (!label) return symbol;
   const { fromZoom, importance } = label;

@@ -43,12 +43,6 @@ const namesOverPoints = /\n *\[zoom<\d+\] \{ marker-ignore-placement: true; \}/g
 function backwards({ hue, crowded, room, label }: DefaultLook): readonly (readonly Replacement[])[] {
   const afterRoom: readonly (readonly Replacement[])[] = [
     [[/\n *text-wrap-before: true;/g, ""]],
-    crowded && label
-      ? [
-          [namesOverPoints, ""],
-          [/(\n *)marker-allow-overlap: true;/g, "$&$1marker-ignore-placement: true;"],
-        ]
-      : [],
     [
       [/\n *\[zoom<\d+\] \{ text-margin: 20; \}/g, ""],
       [

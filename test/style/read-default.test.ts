@@ -124,7 +124,7 @@ t.test("one of which somebody has changed a size, or left a line out, is none", 
 });
 
 t.test("what no version wrote together is none", (t) => {
-  const mixed = crowd.replaceAll("  text-wrap-width: 100;", "$&\n  text-wrap-before: true;");
+  const mixed = named.replaceAll("  text-wrap-width: 100;", "$&\n  text-wrap-before: true;");
   t.equal(readDefault(mixed, "Point"), undefined);
   t.equal(readDefault(named.replace("text-dx", "text-repeat-distance: 100;\n  text-dx"), "Point"), undefined);
   t.end();

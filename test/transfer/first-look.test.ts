@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import t from "tap";
 import { readDefault } from "../../src/style/read-default.js";
 import { collection, feature, importBench, point } from "../support/transfer.js";
@@ -166,6 +167,35 @@ t.test("an import does not wait for a look that takes long", async (t) => {
   t.equal(look?.room, undefined);
   t.equal(look?.label?.column, "name", "it has a label all the same");
 });
+
+t.test(
+  "names of very many points that take long to measure begin late, and labels keep clear of none",
+  async (t) => {
+    const count = 20_000;
+    const digest = (id: number) => createHash("md5").update(String(id)).digest("hex");
+    // Those that are measured first have so many points that it takes long.
+    const first = Array.from({ length: count }, (_, at) => at + 1)
+      .toSorted((one, other) => (digest(one) < digest(other) ? -1 : 1))
+      .slice(0, 8);
+    const crowd = (id: number) => ({
+      type: "MultiPoint",
+      coordinates: Array.from({ length: 20_000 }, (_, place) => [
+        10 + id / 1e6 + place / 1e6,
+        40 + (place % 141) / 1e5,
+      ]),
+    });
+    const scattered = (id: number) => point(((id * 37) % 8000) / 100, ((id * 53) % 6100) / 100);
+    const { look, css } = await lookAfter(
+      collection(
+        ...Array.from({ length: count }, (_, at) =>
+          feature({ name: `a${at}` }, first.includes(at + 1) ? crowd(at + 1) : scattered(at + 1)),
+        ),
+      ),
+    );
+    t.match(look, { crowded: true, room: 14, label: { column: "name", fromZoom: 14 } });
+    t.notMatch(css, /\] \{ marker-ignore-placement/);
+  },
+);
 
 t.test("labels keep clear of points, but not of very many", async (t) => {
   t.equal((await lookAfter(rows(() => ({}), 500))).look?.crowded, false);
