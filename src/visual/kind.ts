@@ -58,6 +58,8 @@ export interface VisualKind {
   readonly column: Fits | undefined;
   /** Its drawings have `shapesWithObjects`. */
   readonly gathers?: true;
+  /** It shows no labels, whatever the settings say. */
+  readonly drawsNoLabels?: true;
   /** Its borders are rims of circles, which may suit these (`colorByFill`). */
   readonly hasRims?: true;
   /** Whether the algorithm for class borders counts. */

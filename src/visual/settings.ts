@@ -12,6 +12,7 @@ import {
   wrongSettings,
 } from "./columns.js";
 import { allKinds, kindNumbers, kindOf } from "./kinds.js";
+import { labelColumn } from "./labels.js";
 import { columnsOf, type Plugins } from "./plugins.js";
 import {
   commonSchema,
@@ -214,17 +215,14 @@ export function withSuited(
 }
 
 /**
- * Whether the request leaves to the server from which zoom on there are labels. What is alone among clusters has room at all zooms,
- * and labels that may lie over each other need none.
+ * The column whose values are labels from a zoom on that the request leaves to the server; undefined = there is none, or no such zoom.
+ * What is alone among clusters has room at all zooms, and labels that may lie over each other need none.
  */
-export function wantsLabelZoom(settings: StoredSettings): boolean {
+export function labelWithoutZoom(layer: LayerNode, settings: StoredSettings): Column | undefined {
   const text = settings.textSettings as Settings;
-  return (
-    settings.showText === true &&
-    text.allowOverlap !== true &&
-    !isGiven(text, "fromZoom") &&
-    !kindOf(settings).gathers
-  );
+  const { gathers, drawsNoLabels } = kindOf(settings);
+  if (gathers || drawsNoLabels || text.allowOverlap === true || isGiven(text, "fromZoom")) return undefined;
+  return labelColumn(layer, settings);
 }
 
 /** @param fromZoom undefined = not known: at all zooms */

@@ -30,11 +30,12 @@ export function visualStyle(
 ): CompiledStyle {
   const settings = layer.visualSettings as Settings;
   const classes = settings.classesSettings as Settings;
-  const drawing = kindOf(settings).draw({
+  const kind = kindOf(settings);
+  const drawing = kind.draw({
     ...{ layer, settings, classes, findPicture },
     values: values ?? noValues,
   });
-  const labelled = labelColumn(layer, settings) !== undefined;
+  const labelled = !kind.drawsNoLabels && labelColumn(layer, settings) !== undefined;
   const own = labelled
     ? [drawing.labels ?? labels(settings, layer, { fills: drawing.fills, beside: drawing.beside })]
     : [];

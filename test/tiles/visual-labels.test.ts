@@ -34,6 +34,7 @@ const add = (code: string, rows: readonly Row[]) =>
 const point = (lon: number, lat: number) => ({ type: "Point", coordinates: [lon, lat] });
 
 interface TextSettings {
+  readonly column?: string | null;
   readonly fromZoom?: number | null;
   readonly fontSize?: number;
   readonly allowOverlap?: boolean;
@@ -111,6 +112,21 @@ t.test("labels begin where there is room for them, as those of the default style
   await show("grid", kinds.categories);
   t.ok((await letters("grid", { ...place, z })).pixels > 100);
   t.equal((await show("grid", kinds.clusters)).textSettings.fromZoom, 0, "what is alone has room");
+});
+
+t.test("where no labels are drawn, nobody looks for a zoom that has room for them", async (t) => {
+  const heat = { type: 7 };
+  t.equal((await show("grid", heat)).textSettings.fromZoom, 0, "a heat map has none");
+  t.equal((await letters("grid", { ...place, z: 8 })).pixels, 0);
+  t.equal(
+    (await show("grid", kinds.pies, { column: null })).textSettings.fromZoom,
+    0,
+    "nor charts without a column of texts",
+  );
+  t.ok(
+    (await show("grid", kinds.bubbles, { column: null })).textSettings.fromZoom > 1,
+    "bubbles show their values",
+  );
 });
 
 t.test("the first zoom of labels can be set, and what is answered can be sent back", async (t) => {

@@ -9,10 +9,10 @@ import type { Reply, Request } from "../../http/types.js";
 import { columnOf } from "../../visual/columns.js";
 import {
   commonWanted,
+  labelWithoutZoom,
   readSettings,
   type SettingsKind,
   settingsJsonSchemas,
-  wantsLabelZoom,
   wantsSuited,
   withCommon,
   withLabelZoom,
@@ -90,7 +90,7 @@ async function withCurrentValues(
     const suited = await suitedTo(services.db, layer, { column, classes, languages }, leastTallied);
     settings = withSuited(checked, given.settings, suited);
   }
-  if (wantsLabelZoom(checked))
+  if (labelWithoutZoom(layer, checked))
     settings = withLabelZoom(settings, await labelZoomOf(services.db, layer, request.signal));
   return withValues(
     settings,

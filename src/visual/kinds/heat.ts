@@ -46,6 +46,7 @@ export const heat: VisualKind = {
     })
     .prefault({}),
   column: undefined,
+  drawsNoLabels: true,
   hasBorders: false,
   read: (layer, classes, at) => {
     for (const field of columnFields) {
