@@ -1,7 +1,10 @@
 import { layerTable } from "../catalog/layer-table.js";
-import type { LayerNode } from "../catalog/state.js";
+import type { Column, LayerNode } from "../catalog/state.js";
 import type { Database, Queryable } from "../storage/postgres.js";
+import { labelText } from "../visual/value-sql.js";
+import type { Languages } from "./column-sql.js";
 import { countObjects } from "./count.js";
+import { Values } from "./sql.js";
 
 /** The zoom from which on the objects of a layer have room for their labels. */
 
@@ -42,16 +45,22 @@ export async function areaOf(db: Pick<Queryable, "query">, layerId: number): Pro
 }
 
 /**
- * The zoom from which on the objects that a layer has now have room for their labels; undefined = there are none, or nobody knows where
- * they are, as of a view: its objects may be all in one place of its source, and counting them may take long.
+ * The zoom from which on the objects that a layer has now have room for their labels, which those have that have a text in the column;
+ * undefined = there are none, or nobody knows where they are, as of a view: its objects may be all in one place of its source, and counting
+ * them may take long.
  */
 export async function labelZoomOf(
   db: Database,
   layer: Pick<LayerNode, "id" | "type">,
+  of: { readonly column: Column; readonly languages: Languages },
   signal: AbortSignal,
 ): Promise<number | undefined> {
   if (layer.type === "virtual") return undefined;
-  const rows = await countObjects(db, layer.id, false, signal);
+  const { column, languages } = of;
+  const bound = new Values();
+  const text = labelText(column, { languages, bind: (value) => bound.bind(value) });
+  const having = { column, text, values: bound.list };
+  const rows = await countObjects(db, layer.id, { precise: false, signal, having });
   if (rows === 0) return undefined;
   const area = await areaOf(db, layer.id);
   return area === undefined ? undefined : labelZoom(rows, area);

@@ -86,11 +86,11 @@ async function labelOf(
   around: number,
   atLeast: number,
 ): Promise<Label | undefined> {
-  const column = await nameColumn(tx, objects);
-  if (!column) return undefined;
+  const name = await nameColumn(tx, objects);
+  if (!name) return undefined;
   return {
-    column: column.code,
-    fromZoom: Math.max(atLeast, await zoomOfLabels(tx, objects, around)),
+    column: name.column.code,
+    fromZoom: Math.max(atLeast, await zoomOfLabels(tx, objects, { around, part: name.part })),
     importance: await importanceOf(tx, objects),
   };
 }
@@ -117,17 +117,32 @@ async function importanceOf(
     : undefined;
 }
 
+interface NameColumn {
+  readonly column: Column;
+  /** Of the objects, those that have a name. */
+  readonly part: number;
+}
+
 /** The column that evidently names the objects: its code says so, or its values look like names. */
-async function nameColumn(tx: Queryable, { layerId, columns }: FirstObjects): Promise<Column | undefined> {
+async function nameColumn(
+  tx: Queryable,
+  { layerId, columns }: FirstObjects,
+): Promise<NameColumn | undefined> {
   const texts = columns.filter(({ type }) => type === "string" || type === "text");
   const rank = ({ code }: Column): number => nameCodes.findIndex((one) => code.toLowerCase().startsWith(one));
   const called = texts
     .filter(({ code }) => nameCode.test(code))
     .sort((one, other) => rank(one) - rank(other) || one.code.length - other.code.length);
-  for (const column of called.slice(0, mostColumns))
-    if (column.localizedValue || (await values(tx, layerId, column)).areShort) return column;
-  for (const column of texts.slice(0, mostColumns))
-    if (!column.localizedValue && (await values(tx, layerId, column)).areNames) return column;
+  for (const column of called.slice(0, mostColumns)) {
+    if (column.localizedValue) return { column, part: 1 };
+    const { areShort, part } = await values(tx, layerId, column);
+    if (areShort) return { column, part };
+  }
+  for (const column of texts.slice(0, mostColumns)) {
+    if (column.localizedValue) continue;
+    const { areNames, part } = await values(tx, layerId, column);
+    if (areNames) return { column, part };
+  }
   return undefined;
 }
 
@@ -136,13 +151,16 @@ interface Values {
   readonly areShort: boolean;
   /** Whether they are words with capitals besides, and nearly all distinct. */
   readonly areNames: boolean;
+  /** Of them, those that are there. */
+  readonly part: number;
 }
 
 async function values(tx: Queryable, layerId: number, { physical }: Column): Promise<Values> {
   const [found] = await tx.query<Values>(
     `select coalesce(filled >= rows * 0.3 and length <= 40, false) as "areShort",
        coalesce(rows >= 5 and filled >= rows * 0.9 and length between 3 and 30 and words >= filled * 0.9
-         and different >= filled * 0.9, false) as "areNames"
+         and different >= filled * 0.9, false) as "areNames",
+       coalesce(filled::float8 / nullif(rows, 0), 1) as part
      from (select count(*) as rows, count(nullif(v, '')) as filled, avg(length(nullif(v, ''))) as length,
          count(distinct v) as different,
          count(*) filter (where v ~ '^[[:upper:]]' and v ~ '[[:lower:]]{2}' and v !~ '[0-9@/_]') as words
@@ -225,11 +243,15 @@ async function measuredBriefly(tx: Queryable, statement: string): Promise<Room |
 }
 
 /**
- * The zoom at which tiles have room for a label of each object: on average over the layer's area, and where half of the points are,
+ * The zoom at which tiles have room for a label of each object that has a name: on average over the layer's area, and where half of the points are,
  * which are crowded in a part of it, as towns of the world are.
  */
-async function zoomOfLabels(tx: Queryable, objects: FirstObjects, around: number): Promise<number> {
-  const onAverage = labelZoom(objects.rows, await areaFor(tx, objects));
-  const atHalf = around > 0 ? Math.round(labelZoomAt(nearest / (Math.PI * around ** 2))) : 0;
+async function zoomOfLabels(
+  tx: Queryable,
+  objects: FirstObjects,
+  { around, part }: Pick<Room, "around"> & Pick<NameColumn, "part">,
+): Promise<number> {
+  const onAverage = labelZoom(objects.rows * part, await areaFor(tx, objects));
+  const atHalf = around > 0 ? Math.round(labelZoomAt((nearest * part) / (Math.PI * around ** 2))) : 0;
   return Math.min(lastZoom, Math.max(onAverage, atHalf));
 }

@@ -45,13 +45,13 @@ t.test("a box in metres is the degrees' box projected, cut off at the poles", as
 
 t.test("the count is exact when small or asked to be, and an estimate otherwise", async (t) => {
   await db.execute(`delete from ${table}`);
-  t.equal(await countObjects(db, layer.id, false, signal), 0);
+  t.equal(await countObjects(db, layer.id, { precise: false, signal }), 0);
   await db.execute(`insert into ${table} (geom) select null from generate_series(1, 30000)`);
-  t.equal(await countObjects(db, layer.id, true, signal), 30000);
-  t.equal(await countObjects(db, layer.id, false, signal), 30000, "never analysed");
+  t.equal(await countObjects(db, layer.id, { precise: true, signal }), 30000);
+  t.equal(await countObjects(db, layer.id, { precise: false, signal }), 30000, "never analysed");
   await db.execute(`analyze ${table}`);
   await db.execute(`delete from ${table} where svc_id % 3 = 0`);
-  t.equal(await countObjects(db, layer.id, true, signal), 20000);
-  const estimate = await countObjects(db, layer.id, false, signal);
+  t.equal(await countObjects(db, layer.id, { precise: true, signal }), 20000);
+  const estimate = await countObjects(db, layer.id, { precise: false, signal });
   t.ok(estimate >= 20000 && estimate <= 31000, `${estimate}`);
 });

@@ -141,7 +141,7 @@ t.test("abort cancels an exact count", async (t) => {
   const leaving = new AbortController();
   const blocker = await db.dedicated();
   await blocker.query(`begin; lock table ${table} in access exclusive mode`);
-  const failure = failureOf(() => countObjects(db, layer.id, true, leaving.signal));
+  const failure = failureOf(() => countObjects(db, layer.id, { precise: true, signal: leaving.signal }));
   t.ok(await settled(async () => (await running()) >= 1));
   leaving.abort();
   t.match(await failure, { code: "57014" });

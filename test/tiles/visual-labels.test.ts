@@ -114,6 +114,19 @@ t.test("labels begin where there is room for them, as those of the default style
   t.equal((await show("grid", kinds.clusters)).textSettings.fromZoom, 0, "what is alone has room");
 });
 
+t.test("objects without a text need no room for it", async (t) => {
+  const fromZoomOf = async (code: string, name: (at: number) => string) => {
+    await layerOf(
+      code,
+      grid.map((row, at) => ({ ...row, name: name(at) })),
+    );
+    return (await show(code, kinds.categories)).textSettings.fromZoom;
+  };
+  const all = await fromZoomOf("named", (at) => `Mm${at}`);
+  t.equal(await fromZoomOf("some", (at) => (at % 16 === 0 ? `Mm${at}` : "")), all - 2);
+  t.equal(await fromZoomOf("none", () => ""), 0);
+});
+
 t.test("where no labels are drawn, nobody looks for a zoom that has room for them", async (t) => {
   const heat = { type: 7 };
   t.equal((await show("grid", heat)).textSettings.fromZoom, 0, "a heat map has none");

@@ -53,6 +53,30 @@ t.test("labels begin where tiles have room for them", async (t) => {
   t.ok(fewer!.label!.fromZoom >= 1 && fewer!.label!.fromZoom <= 9);
 });
 
+t.test("objects without a name need no room for it", async (t) => {
+  const square = (x: number, y: number) => ({
+    type: "Polygon",
+    coordinates: [
+      [
+        [x, y],
+        [x + 1, y],
+        [x + 1, y + 1],
+        [x, y + 1],
+        [x, y],
+      ],
+    ],
+  });
+  const fromZoomOf = async (name: (at: number) => string | null) => {
+    const squares = Array.from({ length: 800 }, (_, at) =>
+      feature({ name: name(at) }, square(at % 40, Math.floor(at / 40))),
+    );
+    return (await lookAfter(collection(...squares))).look?.label?.fromZoom;
+  };
+  const all = await fromZoomOf((at) => `a${at}`);
+  const third = await fromZoomOf((at) => (at % 3 === 0 ? `a${at}` : null));
+  t.equal(third, all! - 1);
+});
+
 t.test(
   "labels begin where tiles have room for them in the part of the area that most objects are in",
   async (t) => {

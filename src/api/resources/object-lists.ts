@@ -206,7 +206,7 @@ async function count(
   // An estimate changes with the statistics of the table.
   const version = precise ? await versionOfObjects(request, services, context) : undefined;
   if (version?.unchanged) return version.unchanged;
-  const found = await countObjects(services.db, layer.id, precise, request.signal);
+  const found = await countObjects(services.db, layer.id, { precise, signal: request.signal });
   return { kind: "json", value: found, headers: { ...callerHeaders(caller), ...version?.whenRead() } };
 }
 

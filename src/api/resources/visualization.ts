@@ -90,8 +90,11 @@ async function withCurrentValues(
     const suited = await suitedTo(services.db, layer, { column, classes, languages }, leastTallied);
     settings = withSuited(checked, given.settings, suited);
   }
-  if (labelWithoutZoom(layer, checked))
-    settings = withLabelZoom(settings, await labelZoomOf(services.db, layer, request.signal));
+  const label = labelWithoutZoom(layer, checked);
+  if (label) {
+    const fromZoom = await labelZoomOf(services.db, layer, { column: label, languages }, request.signal);
+    settings = withLabelZoom(settings, fromZoom);
+  }
   return withValues(
     settings,
     await services.visuals.current({ ...layer, visualSettings: settings }, map.project),
