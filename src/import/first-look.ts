@@ -95,7 +95,7 @@ async function labelOf(
   };
 }
 
-/** By what, and from where on, some objects are more important than the others; undefined = nothing tells. */
+/** By what, and from where on, some objects are more important than the others; undefined = nothing tells, or reading it would take long. */
 async function importanceOf(
   tx: Queryable,
   { layerId, columns, rows }: FirstObjects,
@@ -105,7 +105,8 @@ async function importanceOf(
   const shares = Array.from({ length: importanceSteps(rows) }, (_, step) => 1 - 1 / rarity ** (step + 1));
   const sampled =
     rows > importanceRows ? ` tablesample system (${(100 * importanceRows) / rows}) repeatable (0)` : "";
-  const [found] = await tx.query<{ least: number[] | null }>(
+  const found = await readBriefly<{ least: number[] | null }>(
+    tx,
     `select percentile_disc($1::float8[]) within group (order by ${column.physical}::float8) as least
      from ${layerTable(layerId)}${sampled}`,
     [shares],
@@ -172,8 +173,8 @@ async function values(tx: Queryable, layerId: number, { physical }: Column): Pro
 
 /** Of very many objects whose room is not known. */
 const roomOfCrowds = 14;
-/** For measuring the room: the import holds others up meanwhile. */
-const measuringMs = 1_000;
+/** For each statement that looks at many objects: the import holds others up meanwhile. */
+const readingMs = 1_000;
 
 /** Pixels between objects, or that areas are wide, which symbols of full size need. */
 const neededPixels = { Point: 12, LineString: 10, Polygon: 24, Unknown: 12 } as const;
@@ -213,7 +214,11 @@ async function roomOf(tx: Queryable, objects: FirstObjects): Promise<Room | unde
       ? "1 / avg(1 / nullif(metres, 0))"
       : `percentile_cont(${denserPart}) within group (order by metres)`;
   const around = kind === "Point" ? "percentile_cont(0.5) within group (order by around)" : "null::float8";
-  return measuredBriefly(tx, `select ${share} as metres, ${around} as around from (${measured}) m`);
+  const found = await readBriefly<{ metres: number | null; around: number | null }>(
+    tx,
+    `select ${share} as metres, ${around} as around from (${measured}) m`,
+  );
+  return found && { metres: Number(found.metres ?? 0), around: Number(found.around ?? 0) };
 }
 
 const areaFor = async (tx: Queryable, { layerId }: FirstObjects): Promise<number> =>
@@ -225,20 +230,24 @@ function zoomOf(pixels: number, metres: number): number | undefined {
   return Math.min(lastZoom, Math.max(0, Math.ceil(Math.log2((pixels * worldMetres) / 256 / metres))));
 }
 
-/** What the statement finds, 0 for what it does not find; undefined when the time that it has is over. */
-async function measuredBriefly(tx: Queryable, statement: string): Promise<Room | undefined> {
-  await tx.execute("savepoint measured");
+/** The first row of the statement; undefined when the time that it has is over. */
+async function readBriefly<Row extends object>(
+  tx: Queryable,
+  statement: string,
+  values: readonly unknown[] = [],
+): Promise<Row | undefined> {
+  await tx.execute("savepoint look");
   try {
-    await tx.execute(`set local statement_timeout = ${measuringMs}`);
-    const [found] = await tx.query<{ metres: number | null; around: number | null }>(statement);
-    return { metres: Number(found?.metres ?? 0), around: Number(found?.around ?? 0) };
+    await tx.execute(`set local statement_timeout = ${readingMs}`);
+    const [found] = await tx.query<Row>(statement, values);
+    return found;
   } catch (error) {
     // query_canceled
     if ((error as { code?: string }).code !== "57014") throw error;
     return undefined;
   } finally {
     // Also brings back the timeout of before.
-    await tx.execute("rollback to savepoint measured");
+    await tx.execute("rollback to savepoint look");
   }
 }
 

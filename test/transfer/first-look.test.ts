@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import t from "tap";
+import { readColumns } from "../../src/catalog/column-rows.js";
+import { dressLayer } from "../../src/import/first-look.js";
 import { readDefault } from "../../src/style/read-default.js";
 import { collection, feature, importBench, point } from "../support/transfer.js";
 
@@ -220,6 +222,31 @@ t.test(
     t.notMatch(css, /\] \{ marker-ignore-placement/);
   },
 );
+
+t.test("borders of importance that take long to find are left out", async (t) => {
+  const { id, look } = await lookAfter(rows((at) => ({ name: `a${at}`, population: 100 * at + 100 }), 300));
+  t.ok(look?.label?.importance);
+  const columns = await readColumns(bench.db, id);
+  const { physical } = columns.find(({ code }) => code === "population")!;
+  // Each number takes 10 ms to read.
+  for (const statement of [
+    "create type public.slow_number as (value float8)",
+    `create function public.read_slowly(slow public.slow_number) returns float8 language sql volatile
+       as 'select (slow).value from pg_sleep(0.01)'`,
+    "create cast (public.slow_number as float8) with function public.read_slowly",
+    `alter table layers.l${id} alter ${physical} type public.slow_number using row(${physical})::public.slow_number`,
+  ])
+    await bench.db.execute(statement);
+  await bench.db.transaction((tx) =>
+    dressLayer(tx, { layerId: id, columns, rows: 300, before: "Point", kind: "Point" }),
+  );
+  const [node] = await bench.db.query<{ css: string }>("select css_style as css from node where id = $1", [
+    id,
+  ]);
+  const again = readDefault(node!.css, "Point");
+  t.match(again?.label, { column: "name", fromZoom: look!.label!.fromZoom });
+  t.equal(again?.label?.importance, undefined);
+});
 
 t.test("labels keep clear of points, but not of very many", async (t) => {
   t.equal((await lookAfter(rows(() => ({}), 500))).look?.crowded, false);
