@@ -29,6 +29,8 @@ const sampleValues = 2_000;
 const minRows = 25;
 /** If more rows are expected, a needle or phrase is frequent. (An index scan of so many takes less than 10 ms.) */
 const frequentRows = 50_000;
+/** Of the time of a search, what is left for the order of the results once there are enough. */
+const orderPart = 0.25;
 /** Maximum number of words used as prefixes. */
 const maxStarts = 4;
 
@@ -73,7 +75,7 @@ const mayHaveIndexes = ({ virtual, indexed, rows }: ColumnStatistics): boolean =
  * are skipped.
  */
 export class SearchRun {
-  private readonly deadline: number;
+  private deadline: number;
   /** Remaining number of values that may be scanned without an index. */
   private valuesLeft = allTableValues;
   /** Whether every statement was run to its end. */
@@ -91,7 +93,7 @@ export class SearchRun {
     private readonly signal: AbortSignal,
     private readonly found: Found,
     private readonly query: TextQuery,
-    startMs: number,
+    private readonly startMs: number,
   ) {
     this.deadline = performance.now() + startMs;
   }
@@ -113,7 +115,9 @@ export class SearchRun {
       if (!isEnough && this.found.count(30) >= limit) {
         isEnough = true;
         wasCut = this.isCut;
+        this.deadline = Math.min(this.deadline, performance.now() + orderPart * this.startMs);
       }
+      if (isEnough && this.isOver()) break;
       // Another name of a heavier object is worth more.
       if (isEnough && !searched.some((one) => weighTogether(one, entry))) continue;
       searched.push(entry);
@@ -126,9 +130,7 @@ export class SearchRun {
     }
     this.indexed = indexed;
     if (isEnough) {
-      // One of several names in a value is no exact match of it.
-      for (const column of indexed)
-        if (column.entry.weight) await this.findByIndex(column, "whole", phrase.needles);
+      for (const column of indexed) await this.findListed(column);
       // There are as many as were asked for, whatever time left of the rest.
       this.isCut = wasCut;
       return indexMissing;
@@ -203,6 +205,16 @@ export class SearchRun {
     }
   }
 
+  /**
+   * Finds heavier objects of which the phrase is one of several names in a value, which `exact` does not find; localised values have no
+   * such names. Of a frequent phrase the index would give any.
+   */
+  private async findListed(column: IndexedColumn): Promise<void> {
+    if (!column.entry.weight || isLocalised(column.entry.search) || this.isOver()) return;
+    column.estimate ??= await this.estimate(column);
+    if (column.estimate.all < frequentRows) await this.findByIndex(column, "whole", column.estimate.needles);
+  }
+
   /** Returns whether there may be more that match than were looked at. */
   private async findByIndex(
     column: IndexedColumn,
@@ -274,7 +286,7 @@ export class SearchRun {
     strategy: SearchStrategy,
     found = this.found,
   ): Promise<readonly FoundRow[] | undefined> {
-    if (performance.now() > this.deadline || this.signal.aborted) {
+    if (this.isOver()) {
       this.isComplete = false;
       this.isCut = true;
       return undefined;
@@ -282,6 +294,11 @@ export class SearchRun {
     const rows = await this.attempt<FoundRow>(searchStatement(entry, this.query, strategy));
     if (rows) found.addObjects(entry, rows);
     return rows;
+  }
+
+  /** Whether no statement is to be started any more. */
+  private isOver(): boolean {
+    return performance.now() > this.deadline || this.signal.aborted;
   }
 
   private async attempt<Row extends object>({ text, values }: Statement): Promise<Row[] | undefined> {
