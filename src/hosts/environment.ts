@@ -52,16 +52,17 @@ function withHost(databaseUrl: string): string {
 }
 
 /**
- * The environment of the render host. Besides the threads that draw, and as many for renders that take long, it has one that
+ * The environment of the render host. A render that has waited for `maxWaitMs` for others is given up. Besides the threads that draw, and as many for renders that take long, it has one that
  * loads maps and one for connections of its own, for which these have to wait: a thread in Mapnik is not free until it is
  * answered.
  */
 export const renderEnvironment = (
   databaseUrl: string,
   renders: number,
-  statementTimeoutMs: number,
+  { statementTimeoutMs, maxWaitMs }: { readonly statementTimeoutMs: number; readonly maxWaitMs: number },
 ): Record<string, string> => ({
   ...hostEnvironment(databaseUrl, 2 * renders + 2, statementTimeoutMs),
   MAPWRIGHT_DATABASE_URL: withHost(databaseUrl),
   MAPWRIGHT_RENDERS: String(renders),
+  MAPWRIGHT_MOST_WAIT: String(maxWaitMs),
 });

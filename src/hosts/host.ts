@@ -99,6 +99,10 @@ interface Task {
   waits: ReadonlyMap<string, number> | undefined;
   /** Its deadline was put off, as this process had paused. */
   isPutOff: boolean;
+  /** It waits in the child. */
+  isWaiting: boolean;
+  /** It waited there for too long. Its caller has been answered. */
+  isRefused: boolean;
   readonly deadlineMs: number;
   readonly resolve: (response: unknown) => void;
   readonly reject: (error: Error) => void;
@@ -212,6 +216,8 @@ export class WorkerHost<M extends Messages> {
         countedAt: 0,
         waits: undefined,
         isPutOff: false,
+        isWaiting: false,
+        isRefused: false,
         owners: [...clientOwners(options.client ?? ""), options.owner ?? ""],
         about: options.about,
         signal,
@@ -391,6 +397,7 @@ export class WorkerHost<M extends Messages> {
     task.leftMs = task.deadlineMs;
     task.begunAt = performance.now();
     task.isPutOff = false;
+    task.isWaiting = false;
     this.goOn(child, task);
     child.process.send({ id: task.id, kind: task.kind, request: task.request }, (error) => {
       // The channel closes when the child dies; its exit event does the rest.
@@ -438,14 +445,17 @@ export class WorkerHost<M extends Messages> {
     const task = child.running.get(id);
     if (!task) return;
     clearTimeout(task.timer);
+    task.isWaiting = waits;
     if (!waits) {
       this.goOn(child, task);
       return;
     }
     this.count(child, task);
     task.leftMs = Math.max(0, task.leftMs);
+    // The child gives it up, too. Should it begin it all the same, that is still under the deadline.
     task.timer = setTimeout(() => {
-      if (this.ended(child, task)) task.reject(this.overloaded());
+      task.isRefused = true;
+      task.reject(this.overloaded());
     }, this.options.maxWaitMs);
   }
 
@@ -481,7 +491,8 @@ export class WorkerHost<M extends Messages> {
     if (answer.ok) {
       if (task.about !== undefined) this.overruns.done(task.about);
       task.resolve(answer.response);
-    } else {
+    } else if (task.isWaiting) task.reject(this.overloaded());
+    else {
       // A statement has a part of the task's deadline. It may have waited for a lock.
       if (task.about !== undefined && statementTimeout.test(answer.error))
         this.overruns.suspect(task.about, task.begunAt);
@@ -546,6 +557,7 @@ export class WorkerHost<M extends Messages> {
     // SIGKILL comes from outside and is no fault of the tasks. After a crash with a single task, that task caused it.
     const crashed = signal !== "SIGKILL" && !child.retiring;
     for (const task of orphans) {
+      if (task.isRefused) continue;
       if (!child.killedBy && !child.isRenewed)
         task.reject(this.diedOver(child, { crashed, alone: orphans.length === 1 }));
       else if (task.signal?.aborted) this.refuseWaiting(task, task.signal.reason as Error);

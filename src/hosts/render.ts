@@ -33,7 +33,10 @@ export function startRenderHost(config: Config, log: Log, pictures = ""): Render
     GDAL_DISABLE_READDIR_ON_OPEN: "EMPTY_DIR",
     GDAL_PAM_ENABLED: "NO",
     GDAL_CACHEMAX: "64",
-    ...renderEnvironment(config.databaseUrl, renders, Math.floor(statementShare * config.tiles.deadlineMs)),
+    ...renderEnvironment(config.databaseUrl, renders, {
+      statementTimeoutMs: Math.floor(statementShare * config.tiles.deadlineMs),
+      maxWaitMs: config.tiles.deadlineMs,
+    }),
     MAPWRIGHT_PICTURES: pictures,
     MAPWRIGHT_MAP_BYTES: String(config.render.mapBytes),
   });

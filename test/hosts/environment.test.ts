@@ -3,6 +3,8 @@ import { hostEnvironment, renderEnvironment } from "../../src/hosts/environment.
 
 /** Where the hosts find the database. */
 
+const limits = { statementTimeoutMs: 1, maxWaitMs: 1 };
+
 t.test("every host has the database's address, also if its URL names no host", (t) => {
   const { PGHOST: known } = process.env;
   t.teardown(() => {
@@ -16,10 +18,10 @@ t.test("every host has the database's address, also if its URL names no host", (
   process.env.PGHOST = "other";
   t.equal(hostEnvironment("postgres:///m", 1, 1).PGHOST, "other");
   // The render host's own PGHOST is a list of places for libpq.
-  const { MAPWRIGHT_DATABASE_URL: url } = renderEnvironment("postgres:///m?sslmode=disable", 1, 1);
+  const { MAPWRIGHT_DATABASE_URL: url } = renderEnvironment("postgres:///m?sslmode=disable", 1, limits);
   t.equal(new URL(url!).searchParams.get("host"), "other");
   t.equal(new URL(url!).searchParams.get("sslmode"), "disable");
   const whole = "postgres://u:p%20w@db:5433/m";
-  t.equal(renderEnvironment(whole, 1, 1).MAPWRIGHT_DATABASE_URL, whole);
+  t.equal(renderEnvironment(whole, 1, limits).MAPWRIGHT_DATABASE_URL, whole);
   t.end();
 });

@@ -1,3 +1,5 @@
+import { setTimeout as delay } from "node:timers/promises";
+import pg from "pg";
 import t from "tap";
 import { loadConfig } from "../../src/config.js";
 import type { MetatileRequest } from "../../src/hosts/messages.js";
@@ -5,6 +7,7 @@ import { type RenderHost, startRenderHost, tasksAtOnce } from "../../src/hosts/r
 import { createStyleCompiler } from "../../src/style/compiler.js";
 import { png } from "../../src/tiles/formats.js";
 import { freshDatabase } from "../support/database.js";
+import { failure } from "../support/failure.js";
 import { quietLog } from "../support/log.js";
 import { picture } from "../support/pictures.js";
 import { waitFor } from "../support/server.js";
@@ -21,8 +24,8 @@ t.teardown(async () => {
 await host.whenReady();
 const { mostOfOwner } = tasksAtOnce(config.render.concurrency);
 
-/** A whole-world picture of one point at 0, 0 that takes `seconds`. */
-function sleepy(seconds: number): MetatileRequest {
+/** A whole-world picture of one point at 0, 0 that takes `seconds` in each of its layers. */
+function sleepy(seconds: number, layers = 1): MetatileRequest {
   const query = `select 1 as svc_id, st_setsrid(st_point(0, 0), 3857) as geom from pg_sleep(${seconds})`;
   const parameters: Record<string, string> = {
     type: "postgis",
@@ -33,11 +36,11 @@ function sleepy(seconds: number): MetatileRequest {
     extent: "-20037508,-20037508,20037508,20037508",
   };
   const xml = `<Map srs="epsg:3857"><Style name="s"><Rule><MarkersSymbolizer width="20" fill="#ff0000"/></Rule></Style>
-    <Layer name="l" srs="epsg:3857"><StyleName>s</StyleName><Datasource>${Object.entries(parameters)
+    ${`<Layer name="l" srs="epsg:3857"><StyleName>s</StyleName><Datasource>${Object.entries(parameters)
       .map(([name, value]) => `<Parameter name="${name}">${value}</Parameter>`)
-      .join("")}</Datasource></Layer></Map>`;
+      .join("")}</Datasource></Layer>`.repeat(layers)}</Map>`;
   return {
-    parts: [{ kind: "map", map: { digest: `sleep ${seconds}`, xml: [{ text: xml }] } }],
+    parts: [{ kind: "map", map: { digest: `sleep ${seconds} ${layers}`, xml: [{ text: xml }] } }],
     origin: { z: 0, x: 0, y: 0 },
     count: 1,
     scale: 1,
@@ -167,6 +170,28 @@ t.test("a call beyond the queue is refused, one that is aborted leaves it", asyn
   await t.rejects(queued, { message: "left" });
   const place = draw(0);
   for (const work of [...running, ...others, place]) t.equal((await work).tiles.length, 1);
+});
+
+t.test("a task that is refused as it waited for too long is not drawn later", async (t) => {
+  const flags = { databaseUrl: database.url, "render.concurrency": 1, "tiles.deadlineMs": 500 };
+  const host = startRenderHost(loadConfig({ environment: {}, flags }), quietLog);
+  t.teardown(() => host.stop());
+  await host.whenReady();
+  const long = (seconds: number) => host.call("metatile", sleepy(seconds, 6), { deadlineMs: 20_000 });
+  const drawn = long(0.35);
+  await t.rejects(long(0.36), failure("busy"));
+  await drawn;
+  const sql = new pg.Client({ connectionString: database.url });
+  await sql.connect();
+  t.teardown(() => sql.end());
+  for (let n = 0; n < 10; n++) {
+    const { rows } = await sql.query("select from pg_stat_activity where strpos(query, 'sleep(' || $1) > 0", [
+      "0.36",
+    ]);
+    t.equal(rows.length, 0);
+    await delay(50);
+  }
+  t.same([host.counts().running, host.counts().restarts], [0, 0]);
 });
 
 t.test("while a large style is compiled, those of other projects are", async (t) => {

@@ -43,8 +43,11 @@ export class Slots {
     private readonly slots: number,
     /** Tasks that may go on beside those that have slots. */
     private readonly mostGiven = 0,
+    /** A task that has waited for so long is given up, milliseconds; absent = never. */
+    private readonly maxWaitMs?: number,
   ) {}
 
+  /** @throws Error when the task is given up; else what `work` throws */
   async run<T>(work: () => Promise<T>, { isLong = false, owner, onWait }: SlotRequest = {}): Promise<T> {
     if (!isLong) this.lastShort = performance.now();
     const task =
@@ -67,8 +70,20 @@ export class Slots {
     onWait: SlotRequest["onWait"],
   ): Promise<Running> {
     onWait?.(true);
-    const task = await new Promise<Running>((start) => {
-      this.waiting.push({ isLong, owner, start });
+    const task = await new Promise<Running>((resolve, reject) => {
+      const waiting: Waiting = {
+        ...{ isLong, owner },
+        start: (running) => {
+          clearTimeout(timer);
+          resolve(running);
+        },
+      };
+      const giveUp = () => {
+        this.waiting.splice(this.waiting.indexOf(waiting), 1);
+        reject(new Error("It waited for others for too long."));
+      };
+      const timer = this.maxWaitMs === undefined ? undefined : setTimeout(giveUp, this.maxWaitMs);
+      this.waiting.push(waiting);
       // A short task passes long ones for which a slot is not kept.
       this.startWaiting();
     });

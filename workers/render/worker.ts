@@ -20,6 +20,7 @@ import { drawSymbol } from "./symbol.js";
 const {
   MAPWRIGHT_DATABASE_URL: url = "",
   MAPWRIGHT_MAP_BYTES: mapBytes = "",
+  MAPWRIGHT_MOST_WAIT: mostWait = "",
   MAPWRIGHT_PICTURES: pictures = "",
   MAPWRIGHT_RENDERS: renders = "",
   MAPWRIGHT_SOCKETS: sockets = "",
@@ -33,7 +34,7 @@ const mapnik = loadMapnik();
 const concurrency = Number(renders);
 // More than one would load no faster, and would take the threads that draw.
 const loader = new Slots(1);
-const slots = new Slots(concurrency, concurrency);
+const slots = new Slots(concurrency, concurrency, Number(mostWait));
 const server = new LoadingServer(socketPath(sockets), {
   url,
   settings: `${settings} -c default_transaction_read_only=on -c client_min_messages=warning`,
