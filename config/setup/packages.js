@@ -107,6 +107,7 @@ function needs(purpose) {
       packages: () => ["varnish-modules"],
     },
     { wanted: purpose === "test", met: () => hasCommand("nginx"), packages: () => ["nginx-light"] },
+    { wanted: purpose === "test", met: () => hasCommand("pgbouncer"), packages: () => ["pgbouncer"] },
   ];
 }
 

@@ -11,6 +11,7 @@ import { programName } from "../program-name.js";
 import { adviceOnRefusal } from "../storage/connection-errors.js";
 import { pendingMigrations } from "../storage/migrate.js";
 import { openBlobs } from "../storage/open-blobs.js";
+import { requireOwnSession, UnfitSession } from "../storage/own-session.js";
 import { openRedis } from "../storage/redis.js";
 import { keptAlive, sessionOptions } from "../storage/session-settings.js";
 import { defaultFace } from "../style/fonts.js";
@@ -104,6 +105,11 @@ export async function checkPostgres(url: string): Promise<Check[]> {
         ? good("PostgreSQL", version)
         : bad("PostgreSQL", version, "15 or later is needed"),
     ];
+    await requireOwnSession(client, async () => {
+      const other = new pg.Client(clientOptions(url));
+      await other.connect();
+      return other;
+    });
     const extensions = await client.query<{ name: string; version: string | null; offered: boolean }>(
       `select wanted.name, e.extversion as version, a.name is not null as offered
        from unnest(array['postgis', 'pg_trgm', 'unaccent']) wanted (name)
@@ -117,6 +123,7 @@ export async function checkPostgres(url: string): Promise<Check[]> {
     }
     return [...checks, await checkSchema(client)];
   } catch (error) {
+    if (error instanceof UnfitSession) return [bad("PostgreSQL", error.message, error.advice)];
     return [bad("PostgreSQL", reasonOf(error), "see the database's log")];
   } finally {
     await client.end().catch(() => undefined);

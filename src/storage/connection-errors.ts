@@ -1,6 +1,7 @@
 import pg from "pg";
 import { busy, causedBy, type Failure } from "../errors.js";
 import { programName } from "../program-name.js";
+import { UnfitSession } from "./own-session.js";
 
 /**
  * Classifies errors of PostgreSQL and the network: whether the connection is broken, and the failure for the caller.
@@ -28,6 +29,7 @@ const brokenSocket = new Set([
  */
 export function connectFailed(error: unknown): never {
   const { message } = error as Error;
+  if (error instanceof UnfitSession) throw causedBy(busy("The database cannot be used just now."), error);
   if (message === "timeout exceeded when trying to connect")
     throw busy("Too much is being read and written now.");
   if (isConnectionLost(error) || unreachable.has(codeOf(error)) || message === noAnswer)
@@ -39,12 +41,15 @@ export function connectFailed(error: unknown): never {
 export function adviceOnRefusal(error: unknown): string | undefined {
   const code = codeOf(error);
   const { message } = error as Error;
+  if (error instanceof UnfitSession) return error.advice;
   if (code.startsWith("28") && message.endsWith("no encryption"))
     return `PostgreSQL may want an encrypted connection, by sslmode in DATABASE_URL: \`${programName()} help database-elsewhere\`.`;
   if (code.startsWith("28"))
     return "Correct the user and the password in DATABASE_URL, or pg_hba.conf of PostgreSQL.";
   if (code === "3D000") return "Make the database, or correct its name in DATABASE_URL.";
   if (code === "53300") return "Let PostgreSQL take more connections (max_connections), or end others.";
+  if (message.includes("unsupported startup parameter"))
+    return "A pooler refuses the settings of sessions: connect to PostgreSQL itself, or past the pooler.";
   if (/certificate|SSL|TLS/i.test(`${code} ${message}`))
     return `Correct sslmode and sslrootcert in DATABASE_URL: \`${programName()} help database-elsewhere\`.`;
   return undefined;

@@ -7,6 +7,7 @@ import { CancelRequests } from "./cancel-requests.js";
 import { connectFailed } from "./connection-errors.js";
 import { sharedCores } from "./database-cores.js";
 import { connectionOf, destroy, HoldingClient, isReady } from "./heartbeat.js";
+import { requireOwnSession } from "./own-session.js";
 import {
   mostSlowOf,
   type PlaceOwner,
@@ -222,9 +223,17 @@ export class Connections {
     return (await client.query<Row>({ name, text, values: values as unknown[] })).rows;
   }
 
+  /** @throws Failure busy, also when it is no session of its own */
   async dedicated(): Promise<pg.Client> {
-    const client = await new HoldingClient(this.options.url, settingsOf(0)).open().catch(connectFailed);
+    const open = () => new HoldingClient(this.options.url, settingsOf(0)).open();
+    const client = await open().catch(connectFailed);
     this.note(client);
+    try {
+      await requireOwnSession(client, open);
+    } catch (error) {
+      await client.end().catch(() => undefined);
+      connectFailed(error);
+    }
     return client;
   }
 

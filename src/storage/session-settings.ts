@@ -24,6 +24,9 @@ const settings: Readonly<Record<string, string | number>> = {
   idle_in_transaction_session_timeout: silenceMs,
 };
 
+/** As PostgreSQL tells `idle_in_transaction_session_timeout` to sessions that have the settings. */
+export const ownSilence = `${silenceMs / 1_000}s`;
+
 /** Of sessions that hold something between their transactions, such as locks; to be kept by `startHeartbeat`. */
 export const holding = { idle_session_timeout: silenceMs } as const;
 

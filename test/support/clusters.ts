@@ -172,7 +172,7 @@ export class Clusters {
 /** The path of a cluster for PostgreSQL's programs. */
 const clusterPath = (name: string): string => `${inheritedFolder}/${name}`;
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = net.createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as net.AddressInfo;

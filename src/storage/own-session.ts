@@ -1,0 +1,75 @@
+import type pg from "pg";
+import { ownSilence } from "./session-settings.js";
+
+/** Whether a connection to the database is what this program needs: a session of its own, on a server that takes writes. */
+
+export class UnfitSession extends Error {
+  constructor(
+    found: string,
+    /** What to do about it. */
+    readonly advice: string,
+  ) {
+    super(found);
+    this.name = "UnfitSession";
+  }
+}
+
+/** How often two connections are asked in turn whose sessions they have. */
+const rounds = 4;
+
+interface Session {
+  /** Process of the server. */
+  readonly pid: number;
+  readonly isStandby: boolean;
+  readonly silence: string;
+}
+
+/**
+ * Behind a pooler that hands out sessions for a transaction, locks and notifications are those of somebody else, and tiles would
+ * be stale without a word.
+ * @param another opens a second connection the same way
+ * @throws UnfitSession
+ */
+export async function requireOwnSession(client: pg.Client, another: () => Promise<pg.Client>): Promise<void> {
+  const session = await sessionOf(client);
+  if (isPooled(client, session.pid) && (await isShared(client, another)))
+    throw new UnfitSession(
+      "a pooler hands out the sessions of PostgreSQL for a transaction each, so that notifications and locks get lost",
+      "Connect to PostgreSQL itself, or past the pooler.",
+    );
+  if (session.silence !== ownSilence)
+    throw new UnfitSession(
+      "a pooler drops the settings that sessions ask for (options)",
+      "Connect to PostgreSQL itself, or past the pooler.",
+    );
+  if (session.isStandby)
+    throw new UnfitSession(
+      "the server is a standby, which takes no writes",
+      "Let DATABASE_URL lead to the primary.",
+    );
+}
+
+async function sessionOf(client: pg.ClientBase): Promise<Session> {
+  const { rows } = await client.query<Session>(
+    `select pg_backend_pid() as pid, pg_is_in_recovery() as "isStandby",
+       current_setting('idle_in_transaction_session_timeout') as silence`,
+  );
+  return rows[0]!;
+}
+
+/** PostgreSQL tells each new connection its process. A pooler tells a number of its own. */
+const isPooled = (client: pg.Client, pid: number): boolean =>
+  (client as unknown as { processID: number | null }).processID !== pid;
+
+/** Whether two connections have one session in turn, or one has several. */
+async function isShared(client: pg.Client, another: () => Promise<pg.Client>): Promise<boolean> {
+  const other = await another();
+  try {
+    const seen = [new Set<number>(), new Set<number>()];
+    for (let round = 0; round < rounds; round++)
+      for (const [index, one] of [client, other].entries()) seen[index]!.add((await sessionOf(one)).pid);
+    return new Set(seen.flatMap((pids) => [...pids])).size !== 2 || seen[0]!.size !== 1;
+  } finally {
+    await other.end();
+  }
+}
