@@ -1,6 +1,13 @@
 import { layerTable } from "../catalog/layer-table.js";
 import type { Column } from "../catalog/state.js";
-import { areaOf, labelZoom, labelZoomAt, lastZoom, worldMetres } from "../features/label-zoom.js";
+import {
+  areaOf,
+  labelZoom,
+  labelZoomAt,
+  lastZoom,
+  worldMetres,
+  zoomOfCrowds,
+} from "../features/label-zoom.js";
 import type { GeometryKind } from "../geo/wkb.js";
 import type { Queryable } from "../storage/postgres.js";
 import {
@@ -61,12 +68,12 @@ export async function dressLayer(tx: Queryable, objects: FirstObjects): Promise<
   const isCrowd = rows >= crowdedRows;
   // Of those the average says little: there may be a wall of names where most of them are.
   const isUnknown = isCrowd && kind === "Point" && !room;
-  const label = await labelOf(tx, objects, room?.around ?? 0, isUnknown ? roomOfCrowds : 0);
+  const label = await labelOf(tx, objects, room?.around ?? 0, isUnknown ? zoomOfCrowds : 0);
   const dressed: DefaultLook = {
     ...look,
     hue: look.hue ?? layerId,
     crowded: isCrowd && (isUnknown || !label),
-    room: zoomOf(neededPixels[kind], room?.metres ?? 0) ?? (isCrowd ? roomOfCrowds : undefined),
+    room: zoomOf(neededPixels[kind], room?.metres ?? 0) ?? (isCrowd ? zoomOfCrowds : undefined),
     label,
   };
   const style = defaultStyle(kind, dressed);
@@ -171,8 +178,6 @@ async function values(tx: Queryable, layerId: number, { physical }: Column): Pro
   return found!;
 }
 
-/** Of very many objects whose room is not known. */
-const roomOfCrowds = 14;
 /** For each statement that looks at many objects: the import holds others up meanwhile. */
 const readingMs = 1_000;
 

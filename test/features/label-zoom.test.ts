@@ -1,17 +1,19 @@
 import t from "tap";
 import { findColumn } from "../../src/features/column-sql.js";
 import { labelZoomOf } from "../../src/features/label-zoom.js";
+import { layerTable } from "../../src/features/sql.js";
 import { makeFeatures } from "./support.js";
 
 /** The zoom of labels of layers that are not counted. */
 
 const { db, table, layer, physical, close } = await makeFeatures([{ code: "name", type: "string" }]);
 t.teardown(close);
+const column = findColumn(layer, "name")!;
+const languages = { own: "ru", main: "ru" };
+const { signal } = new AbortController();
 
 t.test("of very many objects, too, those that have a text are estimated", async (t) => {
-  const column = findColumn(layer, "name")!;
-  const languages = { own: "ru", main: "ru" };
-  const zoomOf = () => labelZoomOf(db, layer, { column, languages }, new AbortController().signal);
+  const zoomOf = () => labelZoomOf(db, layer, { column, languages }, signal);
   await db.execute(
     `insert into ${table} (geom, ${physical("name")})
      select st_setsrid(st_makepoint(n % 200 * 0.1, n / 200 * 0.1), 4326), 'a' || n from generate_series(0, 29999) n`,
@@ -22,4 +24,16 @@ t.test("of very many objects, too, those that have a text are estimated", async 
   await db.execute(`vacuum full ${table}`);
   await db.execute(`analyze ${table}`);
   t.equal(await zoomOf(), all - 2);
+});
+
+t.test("labels of a view whose objects take long to count begin where those of crowds do", async (t) => {
+  const view = { id: layer.id + 1_000, type: "virtual" } as const;
+  const zoomOf = () => labelZoomOf(db, view, { column, languages }, signal);
+  const name = layerTable(view.id);
+  const select = `select svc_id, geom, geom_3857, ${physical("name")} from ${table}`;
+  await db.execute(`create view ${name} as ${select} where svc_id % 32 = 0`);
+  const zoom = (await zoomOf())!;
+  t.ok(zoom > 0 && zoom < 14, `${zoom}, as they are counted`);
+  await db.execute(`create or replace view ${name} as ${select} where pg_sleep(0.01) is not null`);
+  t.equal(await zoomOf(), 14);
 });

@@ -216,7 +216,16 @@ t.test("of a layer without objects nobody knows the room: its labels are drawn a
   await must("POST", "empty/structure/", { code: "n", type: "number" });
   await must("POST", "empty/structure/", { code: "name", type: "string" });
   t.equal((await show("empty", kinds.categories)).textSettings.fromZoom, 0);
-  const source = { layer: "grid", filter: "name != 'Mm1'" };
-  ids.set("view", (await must("POST", "", { code: "view", type: "virtual", source })).id);
-  t.equal((await show("view", kinds.categories)).textSettings.fromZoom, 0, "nor of a view");
+});
+
+t.test("labels of a view begin where there is room for those of its objects", async (t) => {
+  const zoomOf = async (code: string, filter: string) => {
+    const source = { layer: "grid", filter };
+    ids.set(code, (await must("POST", "", { code, type: "virtual", source })).id);
+    return (await show(code, kinds.categories)).textSettings.fromZoom;
+  };
+  const all = (await show("grid", kinds.categories)).textSettings.fromZoom;
+  t.equal(await zoomOf("many", "name != 'Mm1'"), all);
+  t.equal(await zoomOf("few", "name = 'Mm1'"), 0);
+  t.equal(await zoomOf("nothing", "name = 'none'"), 0);
 });
