@@ -455,7 +455,7 @@ export class WorkerHost<M extends Messages> {
     // The child gives it up, too. Should it begin it all the same, that is still under the deadline.
     task.timer = setTimeout(() => {
       task.isRefused = true;
-      task.reject(this.overloaded());
+      this.refuseWaiting(task, this.overloaded());
     }, this.options.maxWaitMs);
   }
 
@@ -491,8 +491,9 @@ export class WorkerHost<M extends Messages> {
     if (answer.ok) {
       if (task.about !== undefined) this.overruns.done(task.about);
       task.resolve(answer.response);
-    } else if (task.isWaiting) task.reject(this.overloaded());
-    else {
+    } else if (task.isWaiting) {
+      if (!task.isRefused) this.refuseWaiting(task, this.overloaded());
+    } else {
       // A statement has a part of the task's deadline. It may have waited for a lock.
       if (task.about !== undefined && statementTimeout.test(answer.error))
         this.overruns.suspect(task.about, task.begunAt);
@@ -534,7 +535,8 @@ export class WorkerHost<M extends Messages> {
     this.overruns.note(about);
     const others = this.takeWaiting((task) => task.about === about);
     // Those that run go on if their child does.
-    if (child.killedBy) others.push(...[...child.running.values()].filter((task) => task.about === about));
+    if (child.killedBy)
+      others.push(...[...child.running.values()].filter((task) => task.about === about && !task.isRefused));
     for (const task of others) {
       this.ended(child, task);
       this.refused++;

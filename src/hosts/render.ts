@@ -27,6 +27,7 @@ export const tasksAtOnce = (renders: number): { concurrency: number; mostOfOwner
  * @param pictures folder that the files of pictures lie in
  */
 export function startRenderHost(config: Config, log: Log, pictures = ""): RenderHost {
+  const maxWaitMs = config.tiles.deadlineMs;
   const environment = (renders: number) => ({
     ...importIsolation,
     // Of images, only those that an import of ours has made are opened, by Mapnik.
@@ -35,7 +36,7 @@ export function startRenderHost(config: Config, log: Log, pictures = ""): Render
     GDAL_CACHEMAX: "64",
     ...renderEnvironment(config.databaseUrl, renders, {
       statementTimeoutMs: Math.floor(statementShare * config.tiles.deadlineMs),
-      maxWaitMs: config.tiles.deadlineMs,
+      maxWaitMs,
     }),
     MAPWRIGHT_PICTURES: pictures,
     MAPWRIGHT_MAP_BYTES: String(config.render.mapBytes),
@@ -49,7 +50,7 @@ export function startRenderHost(config: Config, log: Log, pictures = ""): Render
       hasSockets: true,
       ...tasksAtOnce(concurrency),
       queueLength: config.tiles.queueLength,
-      maxWaitMs: config.tiles.deadlineMs,
+      maxWaitMs,
       memoryBytes,
       log,
     },

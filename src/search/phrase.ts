@@ -26,21 +26,42 @@ export function phraseTexts(phrase: string): string[] {
 /** @param folds results of `search_fold` for the texts of `phraseTexts` */
 export function readPhrase(folds: readonly string[]): Phrase {
   const words = folds.slice(1).flatMap((fold) => partsOf(fold.trim()));
-  const needles = new Set(words.filter(Boolean).map(needle));
+  // Signs that stand alone between words are like those beside them.
+  const told = words.some(hasLetters) ? words.filter((word) => !word.split(" ").every(isAround)) : words;
+  const needles = new Set(told.filter(Boolean).map(needle));
   return { folded: folds[0] ?? "", needles: [...needles].slice(0, maxWords) };
 }
 
 /** Signs that people write around and between words, and that names may have or lack: `Paris, France`, `Main St.`, `New-York`. */
-const around = String.raw`[,;.:!?()\[\]{}<>"']`;
-const ends = new RegExp(`^(${around} )+|( ${around})+$`, "g");
-/** Between digits they belong to a number: 1,5 and 12-14. */
-const between = /(?<!\p{N}) [,;-] | [,;-] (?!\p{N})/u;
+const around: ReadonlySet<string> = new Set(",;.:!?()[]{}<>\"'-");
+const isAround = (token: string | undefined): boolean => token !== undefined && around.has(token);
+/** Those that divide a word. Between digits they belong to a number: 1,5 and 12-14, and -5. */
+const dividing: ReadonlySet<string> = new Set(",;-");
+
+const hasLetters = (text: string): boolean => /[\p{L}\p{N}]/u.test(text);
 
 /** What to look for of a folded word, in which signs stand apart: its words without the signs around. Signs alone stay. */
 function partsOf(word: string): readonly string[] {
-  const parts = word.split(between).map((part) => part.replace(ends, ""));
-  const spoken = parts.filter((part) => /[\p{L}\p{N}]/u.test(part));
+  const tokens = word.split(" ");
+  const parts: string[] = [];
+  let start = 0;
+  for (let at = 0; at <= tokens.length; at++) {
+    const [before, token, after] = [tokens[at - 1], tokens[at], tokens[at + 1]];
+    const isOfNumber = (before === undefined || /\p{N}$/u.test(before)) && /^\p{N}/u.test(after ?? "");
+    if (token !== undefined && (!dividing.has(token) || isOfNumber)) continue;
+    parts.push(withoutEnds(tokens.slice(start, at)));
+    start = at + 1;
+  }
+  const spoken = parts.filter(hasLetters);
   return spoken.length > 0 ? spoken : [word];
+}
+
+/** Without the signs at its ends, but for the one before a number. */
+function withoutEnds(tokens: readonly string[]): string {
+  let [start, end] = [0, tokens.length];
+  while (start < end && isAround(tokens[start]) && tokens[start] !== "-") start++;
+  while (start < end && isAround(tokens[end - 1])) end--;
+  return tokens.slice(start, end).join(" ");
 }
 
 /**
@@ -53,7 +74,7 @@ function needle(word: string): string {
 
 /** The needles with letters or digits; all if none has any. Symbols alone are not selective. */
 export function lettered(needles: readonly string[]): readonly string[] {
-  const words = needles.filter((text) => /[\p{L}\p{N}]/u.test(text));
+  const words = needles.filter(hasLetters);
   return words.length > 0 ? words : needles;
 }
 

@@ -85,6 +85,22 @@ t.test("pixels of a base map are kept for each buffer that it is drawn with", as
   t.equal(await draw(1), narrow);
 });
 
+t.test("a map that was loaded for a render which waited for too long is used for the next one", async (t) => {
+  const maps = loadedMaps(1024 ** 2);
+  const slots = new Slots(1, 0, 20);
+  const before = made;
+  let end = (): void => undefined;
+  const held = slots.run(() => new Promise<void>((resolve) => (end = resolve)));
+  await t.rejects(
+    maps.use({ source: source(1) }, () => slots.run(async () => 1)),
+    { message: "It waited for others for too long." },
+  );
+  end();
+  await held;
+  t.equal(await maps.use({ source: source(1) }, () => slots.run(async () => 2)), 2);
+  t.equal((made - before) / 2, 1);
+});
+
 t.test("a map whose render failed is not used again", async (t) => {
   const maps = loadedMaps(1024 ** 2);
   const use = (work: () => Promise<number>) => maps.use({ source: source(1) }, work);

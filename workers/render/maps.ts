@@ -6,7 +6,7 @@ import { escapeXml, xmlOf } from "../../src/style/mapnik-xml.js";
 import { bytesOfSource, type Datasources, loadXml } from "./datasources.js";
 import { type LayerXml, takeApart } from "./layers.js";
 import type { Mapnik, MapnikLayer, MapnikMap } from "./mapnik.js";
-import type { Slots } from "./slots.js";
+import { GivenUp, type Slots } from "./slots.js";
 
 /** Memory of a loaded map: without layers, and for each character of its XML without datasources. */
 const mapBytes = 8_000;
@@ -70,14 +70,19 @@ export class LoadedMaps {
       await this.show(loaded, use.without ?? []);
       result = await work(loaded.map, loaded.shown.length >= wideLayers);
     } catch (error) {
-      loaded.map.clear();
+      if (error instanceof GivenUp) this.keep(digest, loaded);
+      else loaded.map.clear();
       throw error;
     }
+    this.keep(digest, loaded);
+    return result;
+  }
+
+  private keep(digest: string, loaded: Loaded): void {
     const idle = [...(this.idle.get(digest) ?? []), loaded];
     this.idle.set(digest, idle);
     // They are too large together, and were let go without `dispose`.
     if (!this.idle.has(digest)) for (const { map } of idle) map.clear();
-    return result;
   }
 
   private taken(digest: string): Loaded | undefined {

@@ -1,6 +1,9 @@
 /** For so long after a short task one slot is kept for further short ones. */
 const keptMs = 2_000;
 
+/** A task waited for too long, and was not begun. */
+export class GivenUp extends Error {}
+
 /** A task that has run for so long gives its slot to others, if there are any, and goes on beside them. */
 const longestMs = 1_000;
 
@@ -47,7 +50,7 @@ export class Slots {
     private readonly maxWaitMs?: number,
   ) {}
 
-  /** @throws Error when the task is given up; else what `work` throws */
+  /** @throws GivenUp; else what `work` throws */
   async run<T>(work: () => Promise<T>, { isLong = false, owner, onWait }: SlotRequest = {}): Promise<T> {
     if (!isLong) this.lastShort = performance.now();
     const task =
@@ -80,7 +83,7 @@ export class Slots {
       };
       const giveUp = () => {
         this.waiting.splice(this.waiting.indexOf(waiting), 1);
-        reject(new Error("It waited for others for too long."));
+        reject(new GivenUp("It waited for others for too long."));
       };
       const timer = this.maxWaitMs === undefined ? undefined : setTimeout(giveUp, this.maxWaitMs);
       this.waiting.push(waiting);
