@@ -9,6 +9,7 @@ import {
   type MapState,
 } from "../catalog/state.js";
 import { definitionOf, hasValues, isText } from "../column-types/column-types.js";
+import { detailsOf, namingColumn } from "./address.js";
 import type { SearchSetting } from "./settings.js";
 
 /** What a search covers: names of published layers, and columns of layers. */
@@ -20,8 +21,8 @@ export interface SearchEntry {
   readonly name: Column;
   /** Objects that match as well as others are ordered by its numbers, the greatest first. */
   readonly weight?: Column | undefined;
-  /** Its value tells objects of one name apart. */
-  readonly detail?: Column | undefined;
+  /** Their values tell objects of one name apart: parts, such as those of an address, and the columns of each. */
+  readonly details: readonly (readonly Column[])[];
   /** As in the settings; default 0. */
   readonly priority: number;
 }
@@ -33,9 +34,8 @@ export const weighTogether = (one: SearchEntry, other: SearchEntry): boolean =>
   one.weight !== undefined &&
   one.weight === other.weight;
 
-/** Columns that evidently hold numbers by which objects matter, and what tells objects of one name apart. */
+/** Columns that evidently hold numbers by which objects matter. */
 const weightCode = /^(pop|population|inhabitants|residents)$/i;
-const detailCode = /^(country|country_name|state|province|region|municipality)$/i;
 
 /** The published layers that the caller may read, without duplicates, in tree order. */
 export function publishedLayers(map: MapState, caller: Caller): LayerNode[] {
@@ -54,8 +54,8 @@ export function publishedLayers(map: MapState, caller: Caller): LayerNode[] {
 
 /**
  * The entries of the settings that the caller may read, sorted by descending priority. Without settings: every string
- * and text column of the published layers, with the first of each layer as name column, and a weight and a
- * detail where columns evidently hold them.
+ * and text column of the published layers, with the first of each layer as name column, and a weight and
+ * details where columns evidently hold them.
  */
 export function searchEntries(
   map: MapState,
@@ -78,7 +78,7 @@ export function searchEntries(
         {
           ...{ layer, search, name },
           weight: weight && isWeighing(weight) ? weight : undefined,
-          detail: detail && isNaming(detail) ? detail : undefined,
+          details: detail && isNaming(detail) ? [[detail]] : [],
           priority: setting.priority ?? 0,
         },
       ];
@@ -87,10 +87,11 @@ export function searchEntries(
 
 function textEntries(layer: LayerNode): SearchEntry[] {
   const columns = layer.columns.filter(isText);
-  const [name] = columns;
+  const name = namingColumn(columns);
+  if (!name) return [];
   const weight = layer.columns.find((column) => weightCode.test(column.code) && isWeighing(column));
-  const detail = columns.find((column) => detailCode.test(column.code) && column !== name);
-  return columns.map((search) => ({ layer, search, name: name!, weight, detail, priority: 0 }));
+  const details = detailsOf(layer.columns.filter(isNaming), name);
+  return columns.map((search) => ({ layer, search, name, weight, details, priority: 0 }));
 }
 
 /** Whether a column's values can be searched. */

@@ -25,10 +25,10 @@ export const rankOf = (folded: string, { needles }: Phrase): number =>
     .flatMap(formsOf)
     .filter((form) => folded.includes(form)).length;
 
-/** SQL of the rank of the column `folded`. */
-export const rankSql = ({ needles }: Phrase, values: Values): string =>
+/** SQL of the rank of a folded text. */
+export const rankSql = (folded: string, { needles }: Phrase, values: Values): string =>
   needles
     .slice(0, rankedWords)
     .flatMap(formsOf)
-    .map((form) => `(strpos(folded,${values.bind(form)})>0)::int`)
+    .map((form) => `(strpos(${folded},${values.bind(form)})>0)::int`)
     .join("+");

@@ -12,6 +12,7 @@ import {
   type Explained,
   estimateStatement,
   type FoundRow,
+  looksAround,
   type SearchStrategy,
   searchStatement,
   type TextQuery,
@@ -232,7 +233,7 @@ export class SearchRun {
     if (isLocalised(search) || weight) return false;
     column.first ??=
       (await this.find(column, { by: "order", start: "", rows: rowsOf(orderValues, column) })) ?? [];
-    return this.isEnough(column.first, match);
+    return this.isEnough(column, column.first, match);
   }
 
   /** Finds values that begin with the phrase (or a word), else those in a sample; returns whether these are enough. */
@@ -250,7 +251,7 @@ export class SearchRun {
       for (const start of starts) {
         begin.push(...((await this.find(column, { by: "order", start, rows })) ?? []));
       }
-      if (this.isEnough(begin, match)) return true;
+      if (this.isEnough(column, begin, match)) return true;
     }
     // TABLESAMPLE does not work on views.
     if (column.virtual) return false;
@@ -258,16 +259,18 @@ export class SearchRun {
     const wanted = match === "all" && phrase.needles.length > 1 ? 8 * limit : indexValues;
     const rows = rowsOf(Math.min(sampleValues, (wanted * column.rows) / expected), column);
     const percent = Math.min(100, (100 * rows) / column.rows);
-    return this.isEnough(await this.find(column, { by: "scan", percent, rows }), match);
+    return this.isEnough(column, await this.find(column, { by: "scan", percent, rows }), match);
   }
 
   /** Whether enough distinct objects match so. */
-  private isEnough(rows: readonly FoundRow[] | undefined, match: Match): boolean {
+  private isEnough({ entry }: SearchedColumn, rows: readonly FoundRow[] | undefined, match: Match): boolean {
     const { phrase, limit } = this.query;
+    // The rest of their words may be around others.
+    const anyIsEnough = match === "some" && !looksAround(entry, phrase);
     const leastRank =
       match === "whole" ? rankOfWholes(phrase) : match === "beginning" ? rankOfBeginnings(phrase) : 0;
     const matching = rows?.filter(
-      ({ priority, rank }) => match === "some" || (priority >= 20 && rank >= leastRank),
+      ({ priority, rank }) => anyIsEnough || (priority >= 20 && rank >= leastRank),
     );
     return new Set(matching?.map(({ id }) => id)).size >= limit;
   }

@@ -82,30 +82,36 @@ export interface TextQuery {
 /** The statement that finds the best `limit` objects of an entry among the candidates. */
 export function searchStatement(entry: SearchEntry, query: TextQuery, strategy: SearchStrategy): Statement {
   const values = new Values();
-  const { search, name, weight: weighing, detail } = entry;
+  const { search, name, weight: weighing, details } = entry;
   const { phrase, languages, limit } = query;
   const names = [
     ...new Set([
       "svc_id",
-      ...[search, name, weighing ?? [], detail ?? []].flat().map(({ physical }) => physical),
+      ...[search, name, weighing ?? [], details].flat(2).map(({ physical }) => physical),
     ]),
   ].join(",");
   const value = textOf(search, languages, values);
   const weight = weighing ? `nullif(${weighing.physical}::float8,'NaN')` : "null::float8";
-  const rows = `select ${names} from ${layerTable(entry.layer.id)}${candidatesOf(entry, query, strategy, values)}`;
+  const choice = choiceOf(entry, query, strategy, values);
+  const rows = `select ${names} from ${layerTable(entry.layer.id)}${candidatesOf(entry, query, strategy, choice !== "", values)}`;
   const candidates =
     // Values are folded after that.
-    weighing && "rows" in strategy && isWeighed(strategy)
-      ? `select * from (${rows}) more order by ${weighing.physical} desc nulls last limit ${values.bind(strategy.rows)}::bigint`
+    choice !== "" && "rows" in strategy
+      ? `select * from (${rows}) more order by ${choice} limit ${values.bind(strategy.rows)}::bigint`
       : rows;
+  const folded = `select c.*,${foldOf(search)} as folded,${weight} as weight from (${candidates}) c offset 0`;
+  const isAround = strategy.by !== "near" && looksAround(entry, phrase);
+  const seen = isAround
+    ? `select c.*,${aroundSql(entry, query, values)} as around from (${folded}) c offset 0`
+    : folded;
   const key = isLocalised(search) ? `left(mapwright.search_fold(${value}),200)` : `left(folded,200)`;
   return {
     // OFFSET: a value is folded once.
     text:
       `select svc_id as id,priority,rank,weight,count(*) over () as total,key,${value} as value,${textOf(name, languages, values)} as name,` +
-      `${detail ? `left(${textOf(detail, languages, values)},${detailLength})` : "null"} as detail ` +
-      `from (select c.*,${key} as key,${priorityAndRank(search, phrase, strategy, values)} ` +
-      `from (select c.*,${foldOf(search)} as folded,${weight} as weight from (${candidates}) c offset 0) c) found ` +
+      `${details.length > 0 ? detailSql(details, languages, values) : "null"} as detail ` +
+      `from (select c.*,${key} as key,${priorityAndRank(search, phrase, strategy, isAround ? "around" : "folded", values)} ` +
+      `from (${seen}) c) found ` +
       "where priority is not null order by priority desc,rank desc,weight desc nulls last," +
       `key collate "C",svc_id limit ${values.bind(limit)}::bigint`,
     values: values.list,
@@ -115,8 +121,52 @@ export function searchStatement(entry: SearchEntry, query: TextQuery, strategy: 
 /** Characters. */
 const detailLength = 200;
 
-/** SQL of the priority, null = no match, and the rank of the column `folded`. */
-function priorityAndRank(search: Column, phrase: Phrase, strategy: SearchStrategy, values: Values): string {
+/** SQL of the details as one text; null if an object has none. */
+function detailSql(details: SearchEntry["details"], languages: Languages, values: Values): string {
+  const joined = (texts: readonly string[], between: string) =>
+    texts.length === 1
+      ? texts[0]!
+      : `nullif(concat_ws('${between}',${texts.map((text) => `nullif(${text},'')`).join(",")}),'')`;
+  const parts = details.map((part) =>
+    joined(
+      part.map((column) => textOf(column, languages, values)),
+      " ",
+    ),
+  );
+  return `left(${joined(parts, ", ")},${detailLength})`;
+}
+
+/** Whether words that the searched value lacks are looked for in what tells objects of one name apart, as in an address. */
+export const looksAround = ({ details }: SearchEntry, { needles }: Phrase): boolean =>
+  details.length > 0 && needles.length > 1;
+
+/** The columns beside the searched one that are looked at then. */
+const columnsAround = ({ search, name, details }: SearchEntry): readonly Column[] =>
+  [...new Set([name, ...details.flat()])].filter((column) => column !== search);
+
+/** SQL of the folded value with what is around it. Others are not looked at where it has no word that tells. */
+function aroundSql(entry: SearchEntry, { phrase, languages }: TextQuery, values: Values): string {
+  const texts = columnsAround(entry).map(
+    (column) => `left(${textOf(column, languages, values)},${detailLength})`,
+  );
+  const tells = `folded like any(${values.bind(telling(phrase.needles).map(containing))}::text[])`;
+  return `case when ${tells} then folded||mapwright.search_fold(concat_ws(' ',${texts.join(",")})) else folded end`;
+}
+
+/** Of values around, a number has to be the whole one: 5 is neither 51 nor a postcode. */
+const wholeNumber = (needle: string): string => (/^ ?\p{N}/u.test(needle) ? ` ${needle.trim()} ` : needle);
+
+/**
+ * SQL of the priority, null = no match, and the rank of the column `folded`.
+ * @param around the column that may have all words
+ */
+function priorityAndRank(
+  search: Column,
+  phrase: Phrase,
+  strategy: SearchStrategy,
+  around: "folded" | "around",
+  values: Values,
+): string {
   if (strategy.by === "near") {
     const patterns = strategy.words.map(({ pattern }) => `folded ~ ${values.bind(pattern)}`);
     // A value that has the phrase as a part of its words is no misspelt one.
@@ -129,26 +179,51 @@ function priorityAndRank(search: Column, phrase: Phrase, strategy: SearchStrateg
     : // Or one of several that the value lists; folded texts have spaces around their words and signs.
       `position(' ;'||${whole}||'; ' in ' ;'||folded||'; ')>0`;
   const patternsOf = (needles: readonly string[]) => `${values.bind(needles.map(containing))}::text[]`;
+  const hasAllAround =
+    around === "around" ? `or around like all(${patternsOf(phrase.needles.map(wholeNumber))}) ` : "";
   return (
-    `case when ${isWhole} then 30 when folded like all(${patternsOf(phrase.needles)}) then 20 when folded like any(${patternsOf(telling(phrase.needles))}) then 10 end ` +
-    `as priority,${rankSql(phrase, values)} as rank`
+    `case when ${isWhole} then 30 when folded like all(${patternsOf(phrase.needles)}) ${hasAllAround}then 20 when folded like any(${patternsOf(telling(phrase.needles))}) then 10 end ` +
+    `as priority,${rankSql(around, phrase, values)} as rank`
   );
 }
 
-/** How many more rows are read where the heaviest of them count. */
+/** How many more rows are read where the heaviest of them, or those of an address, count. */
 const weighedRows = 20;
 /** Whether the rows are any of those that match. */
 const isWeighed = ({ by }: SearchStrategy): boolean => by === "index" || by === "order" || by === "near";
 
-/** SQL after the table in FROM. */
+/** By what the best of the rows are chosen before they are folded: SQL after ORDER BY; "" = not at all. */
+function choiceOf(
+  entry: SearchEntry,
+  { phrase }: TextQuery,
+  strategy: SearchStrategy,
+  values: Values,
+): string {
+  const { weight } = entry;
+  const isSome =
+    (strategy.by === "index" && strategy.match === "some") ||
+    (strategy.by === "order" && strategy.start !== "");
+  const isFit = isSome && looksAround(entry, phrase);
+  const words = isFit ? `${values.bind(phrase.needles.map((needle) => needle.trim()))}::text[]` : "";
+  // Not folded, which takes longer: numbers are the same, and most towns.
+  const fits = columnsAround(entry)
+    .filter((column) => !isLocalised(column))
+    .map(({ physical }) => `coalesce((lower(${physical}::text)=any(${words}))::int,0)`);
+  return [
+    ...(isFit && fits.length > 0 ? [`${fits.join("+")} desc`] : []),
+    ...(weight && isWeighed(strategy) ? [`${weight.physical} desc nulls last`] : []),
+  ].join(",");
+}
+
+/** SQL after the table in FROM. @param isChosen whether the best of more rows are chosen */
 function candidatesOf(
   { search: column, weight }: SearchEntry,
   { phrase, limit }: TextQuery,
   strategy: SearchStrategy,
+  isChosen: boolean,
   values: Values,
 ): string {
-  const limitTo = (rows: number) =>
-    ` limit ${values.bind(weight && isWeighed(strategy) ? weighedRows * rows : rows)}::bigint`;
+  const limitTo = (rows: number) => ` limit ${values.bind(isChosen ? weighedRows * rows : rows)}::bigint`;
   const order = orderOf(column);
   switch (strategy.by) {
     case "exact": {

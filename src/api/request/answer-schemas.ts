@@ -332,7 +332,7 @@ const schemas = {
     value: z.string(),
     detail: z
       .string()
-      .describe("What tells it apart from others of its name, such as the country")
+      .describe("What tells it apart from others of its name, such as the address or the country")
       .optional(),
   }),
   SearchSetting: z.object({

@@ -211,7 +211,7 @@ export const searchOperations: readonly Operation[] = [
     tag: "Search",
     summary: "Search layers and objects",
     details:
-      "Sorted by priority (30 = whole phrase, also as one of several that a text parts by semicolons, 20 = all words, 10 = some words, or a small typing error), then layers " +
+      "Sorted by priority (30 = whole phrase, also as one of several that a text parts by semicolons, 20 = all words, also with those in the detail, 10 = some words, or a small typing error), then layers " +
       "before objects, then whole words before parts of words, then by the column of the weight.",
     methods: ["GET"],
     path: `${mapPath}/search/`,
@@ -230,7 +230,8 @@ export const searchOperations: readonly Operation[] = [
     id: "getSearchSettings",
     tag: "Search",
     summary: "Get the search settings of a map",
-    details: "Without settings, all text columns of the published layers are searched, in tree order.",
+    details:
+      "Without settings, all text columns of the published layers are searched, in tree order, and columns of an address tell objects apart.",
     access: "token",
     methods: ["GET"],
     path: `${mapPath}/search/settings/`,

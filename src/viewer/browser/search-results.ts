@@ -53,7 +53,7 @@ export async function objectResults(
       return {
         kind: "object" as const,
         title: name || value,
-        value: matched === name ? undefined : matched,
+        value: matched === name || (detail !== value && detail?.includes(matched)) ? undefined : matched,
         detail: detail === value ? undefined : detail,
         layerTitle: layer_name,
         layer,
