@@ -18,6 +18,7 @@ import {
   rarity,
 } from "../style/default-style.js";
 import { readDefault } from "../style/read-default.js";
+import { projectLanguages } from "./project-languages.js";
 
 /** The default style of a layer that has got its first objects: it suits their kind, their number and their names. */
 
@@ -34,9 +35,11 @@ const nameCodes = [
   ...["bezeichnung", "gen", "nazvanie", "naimenovanie"],
 ];
 const nameCode = new RegExp(
-  `^(${nameCodes.join("|")})(_?(en|int|long|lat|latin|1|local))?$|^name_[a-z]{2}$`,
+  `^(${nameCodes.join("|")})(_?(en|int|long|lat|latin|1|local)|_[a-z]{2}(_[a-z]{2,4})?)?$`,
   "i",
 );
+
+const hasLanguage = ({ code }: Column): boolean => /_[a-z]{2}(_[a-z]{2,4})?$/i.test(code);
 
 /** Columns of which the more important objects have more. */
 const importanceCode =
@@ -138,9 +141,24 @@ async function nameColumn(
 ): Promise<NameColumn | undefined> {
   const texts = columns.filter(({ type }) => type === "string" || type === "text");
   const rank = ({ code }: Column): number => nameCodes.findIndex((one) => code.toLowerCase().startsWith(one));
-  const called = texts
-    .filter(({ code }) => nameCode.test(code))
-    .sort((one, other) => rank(one) - rank(other) || one.code.length - other.code.length);
+  const named = texts.filter(({ code }) => nameCode.test(code));
+  const [language] = named.length > 1 ? await projectLanguages(tx, layerId) : [];
+  const ending = language && `_${language.toLowerCase().replaceAll("-", "_")}`;
+  const isOwn = ({ code }: Column): boolean => !!ending && code.toLowerCase().endsWith(ending);
+  const called = named.sort(
+    (one, other) =>
+      rank(one) - rank(other) ||
+      // A name without a language may be in any.
+      Number(hasLanguage(one)) - Number(hasLanguage(other)) ||
+      Number(isOwn(other)) - Number(isOwn(one)) ||
+      one.code.length - other.code.length,
+  );
+  const own = called.find(isOwn);
+  // Where some lack a name in the map's language, those without a language are more.
+  if (own && !called.some(({ localizedValue }) => localizedValue)) {
+    const { areMost, part } = await values(tx, layerId, own);
+    if (areMost) return { column: own, part };
+  }
   for (const column of called.slice(0, mostColumns)) {
     if (column.localizedValue) return { column, part: 1 };
     const { areShort, part } = await values(tx, layerId, column);
@@ -155,7 +173,9 @@ async function nameColumn(
 }
 
 interface Values {
-  /** Whether most are there, and few lines long. */
+  /** Whether nearly all are there, and few lines long. */
+  readonly areMost: boolean;
+  /** Whether many are there, and few lines long. */
   readonly areShort: boolean;
   /** Whether they are words with capitals besides, and nearly all distinct. */
   readonly areNames: boolean;
@@ -166,6 +186,7 @@ interface Values {
 async function values(tx: Queryable, layerId: number, { physical }: Column): Promise<Values> {
   const [found] = await tx.query<Values>(
     `select coalesce(filled >= rows * 0.3 and length <= 40, false) as "areShort",
+       coalesce(filled >= rows * 0.9 and length <= 40, false) as "areMost",
        coalesce(rows >= 5 and filled >= rows * 0.9 and length between 3 and 30 and words >= filled * 0.9
          and different >= filled * 0.9, false) as "areNames",
        coalesce(filled::float8 / nullif(rows, 0), 1) as part

@@ -12,6 +12,7 @@ import { canFill, dropFilled, fillTable, replaceTable } from "./filled-table.js"
 import { dressLayer } from "./first-look.js";
 import type { Imported } from "./import-request.js";
 import type { Matched } from "./match.js";
+import { projectLanguages } from "./project-languages.js";
 import {
   dropReserved,
   newColumns,
@@ -112,16 +113,6 @@ function matchNotes({ match, matching }: CheckedImport): string[] {
   return match && !match.givesIds && matching.idIndex !== undefined
     ? [`The file's svc_id was not used, because objects were matched by ${match.column}.`]
     : [];
-}
-
-/** Languages of the layer's project. */
-async function projectLanguages(db: Queryable, layerId: number): Promise<readonly string[]> {
-  const [project] = await db.query<{ languages: string[] }>(
-    `select p.languages from node n join map m on m.id = n.map_id join project p on p.id = m.project_id
-     where n.id = $1`,
-    [layerId],
-  );
-  return project?.languages ?? [];
 }
 
 interface WriteStep {

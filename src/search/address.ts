@@ -16,9 +16,16 @@ const postcode = coded(
 const city = coded("city|city_?name|town|post_?town|locality|ort|stadt|ville|commune|ciudad|citta|gorod");
 const region = coded("country|country_?name|state|province|region|municipality");
 
-/** The column that names objects: the first text that is no mere number of an address. */
-export const namingColumn = (texts: readonly Column[]): Column | undefined =>
-  texts.find(({ code }) => !house.test(code) && !postcode.test(code)) ?? texts[0];
+/**
+ * The column that names objects: the first text that is no mere number of an address. Of columns such as `name_de` and `name_en`
+ * that in the language.
+ */
+export function namingColumn(texts: readonly Column[], language: string): Column | undefined {
+  const first = texts.find(({ code }) => !house.test(code) && !postcode.test(code)) ?? texts[0];
+  const family = first && /^(.+_)[a-z]{2}$/i.exec(first.code)?.[1];
+  const own = `${family}${language}`.toLowerCase();
+  return (family && texts.find(({ code }) => code.toLowerCase() === own)) || first;
+}
 
 /**
  * What tells objects of one name apart: the parts of an address as they are written, and those of each part.

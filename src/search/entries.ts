@@ -63,7 +63,10 @@ export function searchEntries(
   published: readonly LayerNode[],
   settings: readonly SearchSetting[],
 ): SearchEntry[] {
-  if (settings.length === 0) return published.filter(hasObjects).flatMap(textEntries);
+  if (settings.length === 0) {
+    const language = map.project.languages[0];
+    return published.filter(hasObjects).flatMap((layer) => textEntries(layer, language));
+  }
   return [...settings]
     .sort((a, b) => (b.priority ?? 0) - (a.priority ?? 0))
     .flatMap((setting) => {
@@ -85,9 +88,9 @@ export function searchEntries(
     });
 }
 
-function textEntries(layer: LayerNode): SearchEntry[] {
+function textEntries(layer: LayerNode, language: string): SearchEntry[] {
   const columns = layer.columns.filter(isText);
-  const name = namingColumn(columns);
+  const name = namingColumn(columns, language);
   if (!name) return [];
   const weight = layer.columns.find((column) => weightCode.test(column.code) && isWeighing(column));
   const details = detailsOf(layer.columns.filter(isNaming), name);

@@ -42,6 +42,29 @@ t.test("a column that evidently names the objects labels them", async (t) => {
   t.equal(await labelOf((at) => ({ name: at })), undefined, "a number is no name");
 });
 
+t.test("of names in several languages those in the main one of the project label", async (t) => {
+  const name = (at: number) => towns[at % towns.length];
+  t.equal(await labelOf((at) => ({ name_de: name(at), name_ru: name(at), name_en: name(at) })), "name_en");
+  t.equal(await labelOf((at) => ({ NAME_DE: name(at), NAME_EN: name(at) })), "NAME_EN");
+  t.equal(await labelOf((at) => ({ title_ru: name(at), title_en: name(at) })), "title_en");
+  t.equal(await labelOf((at) => ({ name: name(at), name_en: name(at), name_ru: name(at) })), "name_en");
+  t.equal(
+    await labelOf((at) => ({ name: name(at), name_ru: name(at), ...(at % 2 ? { name_en: name(at) } : {}) })),
+    "name",
+    "in the main language only half have one",
+  );
+  t.equal(await labelOf((at) => ({ name: name(at), name_de: name(at) })), "name", "another language is none");
+  const { id } = await lookAfter(rows((at) => ({ name_en: name(at), name_ru: name(at) }), 0));
+  await bench.db.execute("update project set languages = '{ru,en}'");
+  const { look } = await lookAfter(
+    rows((at) => ({ name_en: name(at), name_ru: name(at) })),
+    {},
+    id,
+  );
+  t.equal(look?.label?.column, "name_ru");
+  await bench.db.execute("update project set languages = '{en,ru}'");
+});
+
 t.test("labels begin where tiles have room for them", async (t) => {
   const scattered = (count: number) =>
     collection(
