@@ -261,10 +261,13 @@ t.test("what matches is marked whatever its case and accents", (t) => {
   t.equal(marked("Sa\u0303o Paulo", "SAO pau"), "[Sa\u0303o] [Pau]lo");
   t.equal(marked("Straße", "strass"), "[Straß]e");
   t.equal(marked("Ёлка ёлка", "елка"), "[Ёлка] [ёлка]");
-  t.equal(marked("a.b*c", ".b*"), "a[.b*]c");
+  t.equal(marked("a.b*c", ".b*"), "a.[b*]c");
   t.equal(marked("abc", ""), "abc");
   t.equal(marked("", "x"), "");
   t.ok(matches("Grüne Parks", "park grun"));
+  t.equal(marked("Paris", "Paris, Texas"), marked("Paris", "paris"), "signs around words do not count");
+  t.equal(marked("New York", "New-York"), marked("New York", "new york"));
+  t.equal(marked("a & b", "&"), marked("a & b", "& "), "a sign alone does");
   t.equal(matchedNames("Köln; Keulen; Kolonia", "kol"), "Köln; Kolonia", "of a list those that match");
   t.equal(matchedNames("Köln; Keulen", "kln"), "Köln; Keulen");
   t.notOk(matches("Parks", "park x"));

@@ -9,8 +9,16 @@ export interface TextPart {
 const folded = (text: string): string =>
   text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().replaceAll("ß", "ss").replaceAll("ё", "е");
 
-/** The words of a phrase, as they are compared. */
-const wordsOf = (phrase: string): string[] => folded(phrase).split(/\s+/u).filter(Boolean);
+/** Between digits the signs belong to a number. The server parts words so, too. */
+const parting = /\s+|(?<!\p{N})[,;-]|[,;-](?!\p{N})/u;
+const ends = /^[,;.:!?()[\]{}<>"'“”„«»]+|[,;.:!?()[\]{}<>"'“”„«»]+$/gu;
+
+/** The words of a phrase, as they are compared: without the signs around them, where there is anything else. */
+function wordsOf(phrase: string): string[] {
+  const whole = folded(phrase);
+  const words = whole.split(parting).flatMap((word) => word.replace(ends, "") || []);
+  return words.length > 0 ? words : whole.split(/\s+/u).filter(Boolean);
+}
 
 /** Whether the text has all words of the phrase. */
 export function matches(text: string, phrase: string): boolean {
