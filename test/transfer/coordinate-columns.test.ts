@@ -42,6 +42,39 @@ t.test("names that only resemble coordinates are columns like others", async (t)
   t.match(found("lon|lat", ["37.6", "55.7"], ["none", "none"]), { kind: "pair" }, "half of them are");
 });
 
+t.test("Länge and Breite are coordinates where their values are, and else sizes", (t) => {
+  const header = "Name|Breite|Länge";
+  const pair = { kind: "pair", x: 2, y: 1 };
+  t.strictSame(found(header, ["a", "52,49356", "13,39787"], ["b", null, null]), pair);
+  t.strictSame(
+    found("Name|BREITE (°)|LAENGE (°)", ["a", "-52.4935", "13.4"], ["b", 52.49276, 13.37464]),
+    pair,
+  );
+  for (const [breite, laenge] of [
+    ["60", "120"],
+    ["1.25", "0.605"],
+    [2.5, 13.37464],
+    ["52.49356", "213.39787"],
+    ["113.39787", "52.49356"],
+    ["52.49356", "lang"],
+    [null, null],
+  ] as const)
+    t.equal(found(header, ["a", breite, laenge]), undefined, `${breite} ${laenge}`);
+  t.equal(
+    found(header, ["a", "52.49356", "13.39787"], ["b", "52.49276", "1337"]),
+    undefined,
+    "one is too great",
+  );
+  t.equal(found(header, ["a", "52.49356", "13.39787"], ["b", "52.49276", null]), undefined, "one is alone");
+  t.equal(found(header), undefined, "nothing tells");
+  t.strictSame(found("Name|Breite|Länge|lat|lon", ["a", "1.25001", "0.60001", "52.1", "13.1"]), {
+    kind: "pair",
+    x: 4,
+    y: 3,
+  });
+  t.end();
+});
+
 t.test("columns with geometry are found by name and by what they hold", async (t) => {
   const point = "POINT (37.6 55.7)";
   const hex = "0101000000CDCCCCCCCCCC42409A99999999D94B40";

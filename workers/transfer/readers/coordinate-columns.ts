@@ -27,6 +27,11 @@ const lonLat: readonly (readonly [x: string, y: string])[] = [
   ["längengrad", "breitengrad"],
   ["długość", "szerokość"],
 ];
+/** Words for sizes of things, too: the values have to tell. */
+const lengthBreadth: readonly (readonly [x: string, y: string])[] = [
+  ["länge", "breite"],
+  ["laenge", "breite"],
+];
 const eastNorth: readonly (readonly [x: string, y: string])[] = [
   ["easting", "northing"],
   ["east", "north"],
@@ -88,6 +93,9 @@ export function findCoordinateColumns(
 
 const isGeometryWord = (word: string): boolean => geometryWords.has(word);
 
+/** Whether two columns of that name hold coordinates. */
+type PairCheck = (sample: readonly (readonly Cell[])[], x: number, y: number) => boolean;
+
 function findPair(
   words: readonly (readonly string[])[],
   sample: readonly (readonly Cell[])[],
@@ -97,7 +105,12 @@ function findPair(
     const key = own.join(" ");
     if (!keys.has(key)) keys.set(key, index);
   });
-  for (const [pairs, mayHaveOthers] of [[lonLat, () => true] as const, [eastNorth, isBesideXy] as const]) {
+  const kinds = [
+    { pairs: lonLat, mayHaveOthers: () => true, fits: areCoordinates },
+    { pairs: eastNorth, mayHaveOthers: isBesideXy, fits: areCoordinates },
+    { pairs: lengthBreadth, mayHaveOthers: isBesideXy, fits: areDegrees },
+  ];
+  for (const { pairs, mayHaveOthers, fits } of kinds) {
     const found = pairs.flatMap(([xWord, yWord]) =>
       words.flatMap((own, x) => {
         if (!own.includes(xWord) || !own.every((word) => word === xWord || mayHaveOthers(word))) return [];
@@ -106,13 +119,35 @@ function findPair(
       }),
     );
     for (const { x, y } of found.sort((a, b) => a.words - b.words)) {
-      if ([x, y].every((index) => isCoordinates(column(sample, index)))) return { kind: "pair", x, y };
+      if (fits(sample, x, y)) return { kind: "pair", x, y };
     }
   }
   return undefined;
 }
 
 const isBesideXy = (word: string): boolean => besideXy.has(word);
+
+const areCoordinates: PairCheck = (sample, x, y) =>
+  [x, y].every((index) => isCoordinates(column(sample, index)));
+
+/** Digits behind the point of degrees, as no size of a thing has: some ten metres on the ground. */
+const degreeDigits = 4;
+const hasDigits = (value: number): boolean =>
+  Math.abs(value * 10 ** (degreeDigits - 1) - Math.round(value * 10 ** (degreeDigits - 1))) > 1e-6;
+
+/** Whether all rows have both or neither, in the range of degrees, and most as fine as only degrees are. */
+const areDegrees: PairCheck = (sample, x, y) => {
+  const pairs = sample
+    .map((cells) => [cells[x] ?? null, cells[y] ?? null] as const)
+    .filter((cells) => !cells.every(isBlank))
+    .map(([east, north]) => [coordinateOf(east), coordinateOf(north)] as const);
+  const fine = pairs.filter((pair) => pair.every(hasDigits));
+  return (
+    pairs.length > 0 &&
+    pairs.every(([east, north]) => Math.abs(east) <= 180 && Math.abs(north) <= 90) &&
+    fine.length >= pairs.length / 2
+  );
+};
 
 /** Names alone are enough for columns that are empty in the sample. */
 function isCoordinates(cells: readonly Cell[]): boolean {
