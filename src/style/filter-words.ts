@@ -12,6 +12,7 @@ export interface WordsOptions {
 }
 
 interface Words {
+  readonly geometries: readonly string[];
   readonly titleOf: (code: string) => string;
   readonly number: Intl.NumberFormat;
   readonly and: Intl.ListFormat;
@@ -65,13 +66,22 @@ const opposite: Readonly<Record<ComparisonOperator, ComparisonOperator>> = {
 };
 /** Of numbers in legends, as wide as their digits. */
 export const minus = "−";
-const geometries = ["", "Point", "LineString", "Polygon"];
+/** Kinds of geometry by Mapnik's numbers, as readers call them, by language; in other languages English ones. */
+const english = ["", "Points", "Lines", "Areas"];
+const geometries: ReadonlyMap<string, readonly string[]> = new Map([
+  ["en", english],
+  ["de", ["", "Punkte", "Linien", "Flächen"]],
+  ["ru", ["", "Точки", "Линии", "Площади"]],
+  ["fr", ["", "Points", "Lignes", "Surfaces"]],
+  ["es", ["", "Puntos", "Líneas", "Áreas"]],
+]);
 
 /** Says filters, such as `population ≥ 1,000,000` or `10 ≤ height < 20 and kind = oak`. */
 export function filterWords({ locale, titleOf }: WordsOptions): (filter: Expression) => string {
   // Making a format takes a hundred times as long as using it.
   const words: Words = {
     titleOf,
+    geometries: geometries.get(new Intl.Locale(locale).language) ?? english,
     number: new Intl.NumberFormat(locale, { maximumFractionDigits: 10 }),
     and: new Intl.ListFormat(locale, { type: "conjunction" }),
     or: new Intl.ListFormat(locale, { type: "disjunction" }),
@@ -111,7 +121,7 @@ function wordsOf(filter: Expression, words: Words): string {
         if ((constant === true && operator === "=") || isFilled(filter)) return titleOf(of.name);
         return `${titleOf(of.name)} ${signs[operator]} ${valueWords(constant, words)}`;
       }
-      const name = typeof constant === "number" ? geometries[constant] : undefined;
+      const name = typeof constant === "number" ? words.geometries[constant] : undefined;
       return name ? `${operator === "=" ? "" : `${signs[operator]} `}${name}` : printExpression(filter);
     }
     default:

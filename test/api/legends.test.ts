@@ -83,6 +83,22 @@ t.test(
   },
 );
 
+t.test("kinds of geometry are told in words of the reader's language", async (t) => {
+  const css = `#a { ['mapnik::geometry_type' = 3] { polygon-fill: #010101; } ['mapnik::geometry_type' = 2] { line-color: #020202; }
+    ['mapnik::geometry_type' = 1] { marker-fill: #030303; } }`;
+  await layer("mixed", css, "Unknown");
+  for (const [language, words] of [
+    ["en", ["Areas", "Lines", "Points"]],
+    ["de", ["Flächen", "Linien", "Punkte"]],
+    ["ja", ["Areas", "Lines", "Points"]],
+  ] as const)
+    t.same(
+      (await items("mixed", `&lng=${language}`)).map(({ value }) => value),
+      words,
+      language,
+    );
+});
+
 t.test("without being asked for, only visualizations have legends", async (t) => {
   t.match(await api("GET", "m/layers/towns/legend/"), {
     status: 404,
