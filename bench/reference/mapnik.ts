@@ -1,4 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type MercatorBox, type TileCoord, tileBox } from "../../src/geo/tile.js";
+import { emptyPicture } from "../../src/tiles/dots.js";
 import { loadMapnik, type MapnikMap, type MapnikView } from "../../workers/render/mapnik.js";
 import { answerParent } from "../child.js";
 
@@ -17,12 +21,16 @@ export interface DrawRequest {
 
 const tilePixels = 256;
 const mapnik = loadMapnik();
+/** What the names of pictures in maps are relative to. */
+const pictures = mkdtempSync(join(tmpdir(), "mapwright-bench-"));
+writeFileSync(join(pictures, emptyPicture.name), emptyPicture.content);
+process.on("exit", () => rmSync(pictures, { recursive: true, force: true }));
 /** Loaded maps that are not in use, by their XML. */
 const idle = new Map<string, MapnikMap[]>();
 
 function load(xml: string): MapnikMap {
   const map = new mapnik.Map(tilePixels, tilePixels);
-  map.fromStringSync(xml, { strict: true });
+  map.fromStringSync(xml, { base: pictures, strict: true });
   map.loadFonts();
   return map;
 }
