@@ -93,14 +93,15 @@ export class TileAnswers<Answer, P extends TilePlan = Plan, A extends AnyAddress
    * @throws Failure of `access`; busy, internal (it could not be drawn)
    */
   make(request: AnswerRequest<Answer, P, A>): Promise<Answer> {
-    return this.attempt(request.access, (mapAccess) => this.answer(mapAccess, request));
+    return this.attempt(request.access, (mapAccess, isLast) => this.answer(mapAccess, request, isLast));
   }
 
   /** The current tile, otherwise as `make`. */
   tile({ access, address, client = "", signal }: DrawRequest<A>): Promise<Tile> {
     return this.attempt(
       access,
-      async (mapAccess) => (await this.draw(mapAccess, { address, client, signal: () => signal })).tile,
+      async (mapAccess, isLast) =>
+        (await this.draw(mapAccess, { address, client, signal: () => signal }, isLast)).tile,
     );
   }
 
@@ -119,12 +120,12 @@ export class TileAnswers<Answer, P extends TilePlan = Plan, A extends AnyAddress
 
   private async attempt<Access extends Pick<MapAccess, "map">, Result>(
     access: () => Promise<Access>,
-    work: (access: Access) => Promise<Result>,
+    work: (access: Access, isLast: boolean) => Promise<Result>,
   ): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
       const mapAccess = await access();
       try {
-        return await work(mapAccess);
+        return await work(mapAccess, attempt === maxAttempts);
       } catch (error) {
         // Layers, columns or the map may have been deleted meanwhile: then the tile is planned again.
         if (attempt === maxAttempts || !(await this.isOutdated(mapAccess.map, error))) throw error;
@@ -132,23 +133,29 @@ export class TileAnswers<Answer, P extends TilePlan = Plan, A extends AnyAddress
     }
   }
 
+  /** @param isLast what cannot be drawn is left out, even if there may be a newer plan: changes follow each other too fast */
   private async draw(
     { map, caller }: Pick<MapAccess, "map" | "caller">,
     { address, client, signal }: Pick<AnswerRequest<Answer, P, A>, "address" | "client" | "signal">,
+    isLast: boolean,
   ): Promise<Pick<DrawnTile<P>, "tile" | "plan">> {
     const { planner, tiles } = this.options;
     const plan = await planner.plan(map, caller, address);
     const { coord, format, quality } = address;
     const who = caller.accountId === null ? client : `a${caller.accountId}`;
     const request = { plan, coord, format, quality, client: who, signal };
-    return { plan, tile: await tiles.tile(request, () => this.isOutdatedMap(map)) };
+    return { plan, tile: await tiles.tile(request, async () => !isLast && this.isOutdatedMap(map)) };
   }
 
-  private async answer(mapAccess: MapAccess, request: AnswerRequest<Answer, P, A>): Promise<Answer> {
+  private async answer(
+    mapAccess: MapAccess,
+    request: AnswerRequest<Answer, P, A>,
+    isLast: boolean,
+  ): Promise<Answer> {
     const { tiles, addresses, clock, changes } = this.options;
     const { address } = request;
     const { publicAddress } = mapAccess;
-    const { plan, tile } = await this.draw(mapAccess, request);
+    const { plan, tile } = await this.draw(mapAccess, request, isLast);
     // Nothing is awaited from here on, so that what is found current is current when it is cached.
     const isCurrent =
       plan.complete && !tile.missing && isPlanCurrent(plan) && tiles.isCurrent(plan, address.coord, tile);
