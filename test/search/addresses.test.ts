@@ -1,17 +1,12 @@
 import t from "tap";
 import type { NewColumn } from "../../src/catalog/columns.js";
 import type { ObjectHit } from "../../src/search/found.js";
-import { keepSearchIndexes } from "../../src/search/indexes.js";
 import { saveSettings } from "../../src/search/settings.js";
-import { quietLog } from "../support/log.js";
-import { searchBench } from "./support.js";
+import { indexedBench } from "./support.js";
 
-const bench = await searchBench();
-const indexes = keepSearchIndexes(bench.db, quietLog);
-t.teardown(async () => {
-  await indexes.stop();
-  await bench.stop();
-});
+/** Addresses whose parts are columns of their own. */
+
+const { bench, indexes } = await indexedBench(t);
 const { sql } = bench;
 
 const text = (code: string): NewColumn => ({ code, type: "string" });

@@ -1,20 +1,13 @@
 import { setTimeout as wait } from "node:timers/promises";
 import t from "tap";
 import { publicCaller } from "../../src/catalog/state.js";
-import { keepSearchIndexes } from "../../src/search/indexes.js";
 import { type SearchTimes, search } from "../../src/search/search.js";
 import type { Database, Queryable } from "../../src/storage/postgres.js";
-import { quietLog } from "../support/log.js";
-import { searchBench } from "./support.js";
+import { indexedBench } from "./support.js";
 
 /** What a search with enough results still looks at, for their order alone. */
 
-const bench = await searchBench();
-const indexes = keepSearchIndexes(bench.db, quietLog);
-t.teardown(async () => {
-  await indexes.stop();
-  await bench.stop();
-});
+const { bench, indexes } = await indexedBench(t);
 const { sql } = bench;
 
 /** The names found for a phrase, and the statements that looked for it in objects. @param delayMs added to each of these */

@@ -1,17 +1,10 @@
 import t from "tap";
-import { keepSearchIndexes } from "../../src/search/indexes.js";
 import { saveSettings } from "../../src/search/settings.js";
-import { quietLog } from "../support/log.js";
-import { searchBench } from "./support.js";
+import { indexedBench } from "./support.js";
 
 /** Words that tens of thousands of values have: the index does not list them all. */
 
-const bench = await searchBench();
-const indexes = keepSearchIndexes(bench.db, quietLog);
-t.teardown(async () => {
-  await indexes.stop();
-  await bench.stop();
-});
+const { bench, indexes } = await indexedBench(t);
 const { sql, found } = bench;
 
 const sites = await bench.layer("sites", [{ code: "name", type: "string" }]);

@@ -1,17 +1,10 @@
 import t from "tap";
-import { keepSearchIndexes } from "../../src/search/indexes.js";
 import { type Phrase, phraseTexts, priorityOf, readPhrase } from "../../src/search/phrase.js";
-import { quietLog } from "../support/log.js";
-import { searchBench } from "./support.js";
+import { indexedBench } from "./support.js";
 
 /** Whatever is looked for, the indexes find what looking at every value finds. */
 
-const bench = await searchBench();
-const indexes = keepSearchIndexes(bench.db, quietLog);
-t.teardown(async () => {
-  await indexes.stop();
-  await bench.stop();
-});
+const { bench, indexes } = await indexedBench(t);
 const { sql } = bench;
 
 const parts = [

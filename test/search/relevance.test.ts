@@ -1,18 +1,11 @@
 import t from "tap";
-import { keepSearchIndexes } from "../../src/search/indexes.js";
 import { nearWords } from "../../src/search/near-words.js";
 import { loadSettings, saveSettings } from "../../src/search/settings.js";
-import { quietLog } from "../support/log.js";
-import { searchBench } from "./support.js";
+import { indexedBench } from "./support.js";
 
 /** Of what matches, the best first; where nothing does, what is like it. */
 
-const bench = await searchBench();
-const indexes = keepSearchIndexes(bench.db, quietLog);
-t.teardown(async () => {
-  await indexes.stop();
-  await bench.stop();
-});
+const { bench, indexes } = await indexedBench(t);
 const { sql } = bench;
 const towns = await bench.layer("towns", [
   { code: "name", type: "string" },

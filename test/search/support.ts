@@ -1,10 +1,12 @@
 import pg from "pg";
+import type { Test } from "tap";
 import { addColumns, type NewColumn } from "../../src/catalog/columns.js";
 import { createLayer } from "../../src/catalog/layers.js";
 import { loadMap, loadProject } from "../../src/catalog/load.js";
 import { createMap } from "../../src/catalog/maps.js";
 import { createProject } from "../../src/catalog/projects.js";
 import { type Caller, type MapState, publicCaller } from "../../src/catalog/state.js";
+import { keepSearchIndexes, type SearchIndexes } from "../../src/search/indexes.js";
 import { type SearchResult, type SearchTimes, search } from "../../src/search/search.js";
 import { type Database, openDatabase } from "../../src/storage/postgres.js";
 import { freshDatabase } from "../support/database.js";
@@ -34,6 +36,17 @@ export interface SearchBench {
 
 /** For tests of what is found: on a machine that is busy with other things as well. */
 const unhurried: SearchTimes = { statementMs: 20_000, startMs: 20_000 };
+
+/** The same with the indexes of searches. Both end with the test file. */
+export async function indexedBench(t: Test): Promise<{ bench: SearchBench; indexes: SearchIndexes }> {
+  const bench = await searchBench();
+  const indexes = keepSearchIndexes(bench.db, quietLog);
+  t.teardown(async () => {
+    await indexes.stop();
+    await bench.stop();
+  });
+  return { bench, indexes };
+}
 
 export async function searchBench(): Promise<SearchBench> {
   const database = await freshDatabase();
