@@ -15,6 +15,7 @@ import { attacked } from "./measures/hostile.js";
 import { imports } from "./measures/imports.js";
 import { keyedTile } from "./measures/keys.js";
 import { largeLayers } from "./measures/large.js";
+import { listsByHttp } from "./measures/lists.js";
 import { liveEdits } from "./measures/live.js";
 import { objectsByHttp } from "./measures/objects.js";
 import { firstPictures } from "./measures/pages.js";
@@ -39,6 +40,7 @@ const measures: Readonly<Record<string, (context: Context) => Promise<Row[]>>> =
   vector: vectorTiles,
   once: oneRender,
   objects: objectsByHttp,
+  list: listsByHttp,
   catalog: catalogByHttp,
   create: createdByHttp,
   search: searchNames,

@@ -23,7 +23,7 @@ export interface Options {
 export const usage = `npm run bench -- [--small] [--only MEASURE]… [--against DIR] [--peers DIR [--data DIR] [--rounds N]] [--large N] [--work DIR]
 
   --small        little data, short rounds; only gates that are not about time count
-  --only NAME    cached, keys, redis, cold, once, live, large, visuals, vector, wide, objects, catalog, create,
+  --only NAME    cached, keys, redis, cold, once, live, large, visuals, vector, wide, objects, list, catalog, create,
                  search, imports, exports, hostile, pages, edge or peers; may be repeated
   --against DIR  compare with another checkout of Mapwright, which has been built, in place of the references:
                  cached, cold, objects and list; both serve the same data

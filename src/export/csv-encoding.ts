@@ -102,12 +102,15 @@ function ranges(codes: readonly number[]): string {
 function mapped(chunks: Chunks, opening: string, map: (text: string) => string | Uint8Array): Chunks {
   const source = chunks[Symbol.asyncIterator]();
   let before = opening;
+  // A chunk of bytes may end within a character.
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   const iterator: AsyncIterableIterator<string | Uint8Array> = {
     [Symbol.asyncIterator]: () => iterator,
     async next() {
       const result = await source.next();
-      if (result.done || typeof result.value !== "string") return result;
-      const text = before + result.value;
+      if (result.done) return result;
+      const { value } = result;
+      const text = before + (typeof value === "string" ? value : decoder.decode(value, { stream: true }));
       before = "";
       return { done: false, value: map(text) };
     },

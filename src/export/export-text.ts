@@ -24,7 +24,7 @@ export const objectTexts = (
   target: ExportTarget,
   request: ExportRequest,
   { reads, text, where, opening, closing, rewrite }: ObjectText,
-): Promise<AsyncIterableIterator<string>> =>
+): Promise<AsyncIterableIterator<string | Uint8Array>> =>
   readChunks(db, {
     statement: rowsStatement(target.layer, selectionOf(target, request), {
       reads,

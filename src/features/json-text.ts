@@ -5,19 +5,11 @@ export type JsonText = string | readonly string[];
 
 const partBytes = 64 * 1024;
 
-/** A row of `partsOf`. */
-export interface PartRow {
-  readonly o: string;
-  /** From 0. */
-  readonly i: number;
-  readonly last: boolean;
-}
-
 const lastPart = `(octet_length(b)-1)/${partBytes}`;
 
 /**
- * SQL of a relation `parts` with the parts of a text, in their order, and at least one: as `PartRow`, with a character for
- * each byte in `o`. Slices of bytes cost the same wherever they are; those of a text are counted from its beginning.
+ * SQL of a relation `parts` with the parts of a text, in their order, and at least one: each with its number `i` from 0, whether it is
+ * the `last`, and in `o` a character for each byte. Slices of bytes cost the same wherever they are; those of a text are counted from its beginning.
  */
 export const partsOf = (text: string): string =>
   `lateral (select convert_from(substring(b from i * ${partBytes} + 1 for ${partBytes}),'LATIN1') as o, i, i = ${lastPart} as last ` +

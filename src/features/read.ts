@@ -1,6 +1,5 @@
 import { LRUCache } from "lru-cache";
 import type { Database } from "../storage/postgres.js";
-import { type PartRow, partsOf, wholeText } from "./json-text.js";
 import { literal, type Statement } from "./sql.js";
 import { readFailed } from "./statement-failure.js";
 
@@ -64,14 +63,12 @@ export async function readList(
   db: Database,
   source: ListSource,
 ): Promise<string | AsyncIterableIterator<string | Uint8Array>> {
-  if (source.hasLargeObjects) return started(listOfLarge(db, source));
-  if (!isShort(source)) return started(longList(db, source));
-  if (!longLately.has(source.statement.text)) {
+  if (isShort(source) && !longLately.has(source.statement.text)) {
     const text = await shortList(db, source).catch(readFailed);
     if (text !== undefined) return text;
     longLately.set(source.statement.text, true);
   }
-  return started(listOfLarge(db, source));
+  return readChunks(db, source);
 }
 
 /** Whether a list of so many objects is read in one round trip. */
@@ -160,8 +157,13 @@ async function shortPage(db: Database, source: PageSource, { text, values }: Sta
 }
 
 /** All objects as chunks of text, of which the first is ready. */
-export const readChunks = (db: Database, source: Unlimited): Promise<AsyncIterableIterator<string>> =>
-  started(longList(db, source));
+export const readChunks = (
+  db: Database,
+  source: Unlimited,
+): Promise<AsyncIterableIterator<string | Uint8Array>> =>
+  started<string | Uint8Array>(
+    source.rewrite ? rewritten(db, source, source.rewrite) : asTheyCome(db, source),
+  );
 
 /** Runs a generator to its first value, so that a statement that fails immediately rejects here. */
 export async function started<T>(generator: AsyncGenerator<T, void>): Promise<AsyncIterableIterator<T>> {
@@ -202,76 +204,46 @@ function joinedText({ text, rewrite }: Joining, { o }: JoinedRow): string | unde
   return `${opening}${objects}${closing}`;
 }
 
-async function* longList(db: Database, source: Unlimited): AsyncGenerator<string, void> {
-  const { text, rewrite } = source;
-  const { separator = "," } = text;
-  let pending = text.opening;
+/** The list in the chunks in which PostgreSQL sends it: nothing is made of an object on its way. */
+async function* asTheyCome(
+  db: Database,
+  { statement, text, signal, onObjects, resume, idOf = idOfJson }: Unlimited,
+): AsyncGenerator<string | Uint8Array, void> {
+  const { opening, closing, separator = "," } = text;
+  let read = 0;
+  const batches = db.streamBytes(statement.text, statement.values, {
+    separator,
+    signal,
+    ...(resume && { resume: ({ lastHead }) => resume(idOf(lastHead), read) }),
+  });
+  for await (const { chunks, count } of batches) {
+    if (read === 0) yield opening;
+    read += count;
+    onObjects?.(count);
+    yield* chunks;
+  }
+  signal.throwIfAborted();
+  yield read === 0 ? opening + closing : closing;
+}
+
+async function* rewritten(
+  db: Database,
+  source: Unlimited,
+  rewrite: (object: string) => string,
+): AsyncGenerator<string, void> {
+  const { opening, closing, separator = "," } = source.text;
+  let pending = opening;
   let before = "";
   for await (const batch of readBatches(db, source)) {
     for (const o of batch) {
-      pending += before + (rewrite ? rewrite(o) : o);
+      pending += before + rewrite(o);
       before = separator;
       if (pending.length < chunkCharacters) continue;
       yield pending;
       pending = "";
     }
   }
-  yield pending + text.closing;
-}
-
-/** What is read at once of large objects. */
-const partsBytes = 1024 ** 2;
-
-/** Large objects come in parts, and are sent so: no part of their way holds the event loop. */
-async function* listOfLarge(
-  db: Database,
-  { statement, text, rewrite, signal, onObjects, resume, idOf = idOfJson }: Unlimited,
-): AsyncGenerator<Uint8Array, void> {
-  const { separator = "," } = text;
-  const inParts = (list: Statement): Statement => ({
-    text: `select parts.* from (${list.text}) list, ${partsOf("list.o")}`,
-    values: list.values,
-  });
-  const { text: sql, values } = inParts(statement);
-  let id = 0;
-  let read = 0;
-  let rows = 1;
-  let object: string[] = [];
-  const batches = db.stream<PartRow>(sql, values, {
-    batch: () => rows,
-    signal,
-    // An object that was not read to its end comes again from its beginning.
-    ...(resume && { resume: ({ last }) => inParts(resume(last ? id : id - 1, read)) }),
-  });
-  // A character for each byte.
-  let pending = text.opening;
-  for await (const batch of batches) {
-    for (const { o, i, last } of batch) {
-      if (i === 0) {
-        object = [];
-        id = idOf(o);
-      }
-      object.push(o);
-      if (!last) continue;
-      if (read++ > 0) pending += separator;
-      onObjects?.(1);
-      const parts = rewrite ? [Buffer.from(rewrite(wholeText(object))).toString("latin1")] : object;
-      for (const part of parts) {
-        pending += part;
-        if (pending.length < chunkCharacters) continue;
-        yield Buffer.from(pending, "latin1");
-        pending = "";
-      }
-      object = [];
-    }
-    const bytes = batch.reduce((sum, { o }) => sum + o.length, 0);
-    rows = Math.max(
-      1,
-      Math.min(2_000, Math.floor(partsBytes / (bytes / batch.length + 1)), batch.length * 4),
-    );
-  }
-  signal.throwIfAborted();
-  yield Buffer.from(pending + text.closing, "latin1");
+  yield pending + closing;
 }
 
 /** The objects' texts in batches of some 256 kB. */

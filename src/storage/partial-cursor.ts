@@ -27,7 +27,7 @@ interface Internals<Row> {
 
 const Base = Cursor as unknown as new (...given: ConstructorParameters<typeof Cursor>) => Internals<object>;
 
-export class PartialCursor<Row extends object> extends Base {
+class PartialCursor<Row extends object> extends Base {
   private bytes = 0;
   /** PostgreSQL waits with rows that were asked for. */
   private waits = false;
@@ -40,8 +40,8 @@ export class PartialCursor<Row extends object> extends Base {
     return this.waits;
   }
 
-  /** Rows, at most so many; fewer when they are large; none at the end. */
-  async next(count: number): Promise<Row[]> {
+  /** Rows, at most so many; fewer when they are large; undefined at the end. */
+  async next(count: number): Promise<Row[] | undefined> {
     const { left } = this;
     if (left.length > 0) {
       this.left = [];
@@ -51,8 +51,9 @@ export class PartialCursor<Row extends object> extends Base {
     // It came with the part before, too; `read` throws it.
     if (this.state === "error") this.resume();
     const rows = await (this.waits ? this.rest() : this.read(count));
+    if (rows.length > 0) return rows as Row[];
     // The last of those that were asked for had already come.
-    return rows.length > 0 || this.state === "done" ? (rows as Row[]) : this.next(count);
+    return this.state === "done" ? undefined : this.next(count);
   }
 
   /** What was asked for is not wanted any more. */

@@ -12,7 +12,14 @@ import { Connections, type DatabaseCounts, type DatabaseOptions, type Lease } fr
 import { startHeartbeat } from "./heartbeat.js";
 import { type Lookup, Lookups } from "./lookups.js";
 import type { PlaceOwner, Purpose } from "./places.js";
-import { type StreamOptions, streamRows } from "./row-stream.js";
+import type { RawBatch } from "./raw-rows.js";
+import {
+  type BytesOptions,
+  type StreamOptions,
+  type StreamUse,
+  streamBytes,
+  streamRows,
+} from "./row-stream.js";
 
 /** PostgreSQL: connection pool, transactions, and cursors for large results. */
 
@@ -102,6 +109,12 @@ export interface Database extends Queryable {
     values: readonly unknown[],
     options: StreamOptions<Row>,
   ): AsyncGenerator<Row[], void, undefined>;
+  /** As `stream`, the first column's bytes, as they are for a text. PostgreSQL works ahead, as far as the network takes it. */
+  streamBytes(
+    text: string,
+    values: readonly unknown[],
+    options: BytesOptions,
+  ): AsyncGenerator<RawBatch, void, undefined>;
   /**
    * A connection outside of the pool, for locks. When its process stands still, or its machine is gone, it ends within half a
    * minute, and what it holds is free. The caller must end it.
@@ -352,16 +365,25 @@ class PooledDatabase implements Database {
     values: readonly unknown[],
     options: StreamOptions<Row>,
   ): AsyncGenerator<Row[], void, undefined> {
+    return streamRows<Row>(this.connections, { ...options, text, values, ...this.streamUse(options) });
+  }
+
+  streamBytes(
+    text: string,
+    values: readonly unknown[],
+    options: BytesOptions,
+  ): AsyncGenerator<RawBatch, void, undefined> {
+    return streamBytes(this.connections, { ...options, text, values, ...this.streamUse(options) });
+  }
+
+  private streamUse({ signal }: { readonly signal?: AbortSignal }): StreamUse {
     const { connections, use } = this;
     const { statementTimeoutMs } = connections.options;
-    return streamRows<Row>(connections, {
-      ...options,
-      text,
-      values,
+    return {
       owner: use,
-      signal: options.signal ?? this.readSignal(),
+      signal: signal ?? this.readSignal(),
       batchTimeoutMs: Math.min(statementTimeoutMs, use.readTimeoutMs?.() ?? statementTimeoutMs),
-    });
+    };
   }
 
   dedicated(): Promise<pg.Client> {

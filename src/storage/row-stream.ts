@@ -1,10 +1,12 @@
+import type pg from "pg";
 import type { Cancelling } from "./cancel-requests.js";
 import { connectionLost, endsConnection, isConnectionLost, markCancelled } from "./connection-errors.js";
 import type { Connections, Lease } from "./connections.js";
-import { openCursor, type PartialCursor } from "./partial-cursor.js";
+import { openCursor } from "./partial-cursor.js";
 import { ownersOf, type PlaceOwner } from "./places.js";
+import { type RawBatch, RawRows } from "./raw-rows.js";
 
-/** Reads rows in batches through a cursor; a batch of large rows is smaller than was asked for. */
+/** Reads long results in batches, as rows or as their bytes. */
 
 const stallMs = 30_000;
 /** How long a consumer may take for a batch while others wait for a place, if its stream can be continued later. */
@@ -22,10 +24,8 @@ const longestStreamMs = 3_600_000;
  */
 const longestUnreadMs = 120_000;
 
-/** Options of a streamed result. */
-export interface StreamOptions<Row = object> {
-  /** Number of rows per batch; a function is called before each batch. */
-  readonly batch: number | (() => number);
+/** Options of a streamed result of which `Last` is known at the end of each batch. */
+interface Streaming<Last> {
   readonly signal?: AbortSignal;
   /** How long the consumer may take for a batch before the stream is closed; default 30 s. */
   readonly timeoutMs?: number;
@@ -33,26 +33,95 @@ export interface StreamOptions<Row = object> {
    * The statement of the rows after this one. With it, a consumer that is slow while others wait for a connection loses
    * its own, and the stream goes on with another when it comes for more. Then the rows are not of one snapshot.
    */
-  readonly resume?: (last: Row) => { readonly text: string; readonly values: readonly unknown[] };
+  readonly resume?: (last: Last) => Statement;
   /** What is slow; default 1 s. */
   readonly patienceMs?: number;
 }
 
-export interface StreamRequest<Row> extends Omit<StreamOptions<Row>, "signal"> {
+/** Options of streamed rows. A batch of large rows is smaller than was asked for. */
+export interface StreamOptions<Row = object> extends Streaming<Row> {
+  /** Number of rows per batch; a function is called before each batch. */
+  readonly batch: number | (() => number);
+}
+
+/** Options of streamed bytes. */
+export interface BytesOptions extends Streaming<RawBatch> {
+  /** Between rows. */
+  readonly separator: string;
+}
+
+interface Statement {
   readonly text: string;
   readonly values: readonly unknown[];
+}
+
+/** For whom a result is read, and for how long. */
+export interface StreamUse {
   readonly owner: PlaceOwner;
   readonly signal: AbortSignal | undefined;
   /** Longest time for a batch. */
   readonly batchTimeoutMs: number;
 }
 
+type StreamRequest<Options> = Omit<Options, "signal"> & Statement & StreamUse;
+
 /** The rows; see `Database.stream`. */
-export async function* streamRows<Row extends object>(
+export const streamRows = <Row extends object>(
   connections: Connections,
-  request: StreamRequest<Row>,
-): AsyncGenerator<Row[], void, undefined> {
-  const { owner, signal, batch, resume } = request;
+  request: StreamRequest<StreamOptions<Row>>,
+): AsyncGenerator<Row[], void, undefined> => {
+  const { batch, resume, ...rest } = request;
+  return streamBatches<Row[]>(connections, {
+    ...rest,
+    size: typeof batch === "number" ? () => batch : batch,
+    ...(resume && { resume: (rows: Row[]) => resume(rows.at(-1)!) }),
+    open: ({ client }, { text, values }) => openCursor<Row>(client, text, [...values]),
+  });
+};
+
+/** What is read of bytes at once. */
+const batchBytes = 256 * 1024;
+
+/** The rows' bytes; see `Database.streamBytes`. */
+export function streamBytes(
+  connections: Connections,
+  request: StreamRequest<BytesOptions>,
+): AsyncGenerator<RawBatch, void, undefined> {
+  const { separator, ...rest } = request;
+  let isContinued = false;
+  return streamBatches<RawBatch>(connections, {
+    ...rest,
+    size: () => batchBytes,
+    open: ({ client }, { text, values }) => {
+      const rows = new RawRows(text, values, { separator, isContinued });
+      isContinued = true;
+      client.query(rows as unknown as pg.Submittable);
+      return rows;
+    },
+  });
+}
+
+/** A statement that runs, and what has come of it. */
+interface BatchReader<Batch> {
+  /** Whether something was asked for that has not come. Before it is closed, the statement is to be cancelled. */
+  readonly isPartial: boolean;
+  /** @param size how much is wanted: rows or bytes. @returns undefined at the end */
+  next(size: number): Promise<Batch | undefined>;
+  /** What was asked for is not wanted any more. */
+  discard(): void;
+  close(): Promise<void>;
+}
+
+interface BatchRequest<Batch> extends Omit<Streaming<Batch>, "signal">, Statement, StreamUse {
+  readonly size: () => number;
+  readonly open: (lease: Lease, statement: Statement) => BatchReader<Batch>;
+}
+
+async function* streamBatches<Batch>(
+  connections: Connections,
+  request: BatchRequest<Batch>,
+): AsyncGenerator<Batch, void, undefined> {
+  const { owner, signal, size, resume } = request;
   let statement: Statement = request;
   for (;;) {
     if (signal?.aborted) return;
@@ -63,18 +132,18 @@ export async function* streamRows<Row extends object>(
       lease.release();
       return;
     }
-    const cursor = new OpenCursor<Row>(connections, lease, statement, request);
-    let last: Row | undefined;
+    const reading = new Reading<Batch>(connections, lease, statement, request);
+    let last: Batch | undefined;
     let wasPaused = false;
     try {
       while (!signal?.aborted) {
-        const rows = await cursor.read(typeof batch === "number" ? batch : batch());
+        const batch = await reading.read(size());
         // With its client gone, the connection may be another's by now.
-        if (rows.length === 0 || signal?.aborted) return;
-        last = rows.at(-1);
-        cursor.waitForConsumer();
-        yield rows;
-        if (cursor.endWait()) {
+        if (!batch || signal?.aborted) return;
+        last = batch;
+        reading.waitForConsumer();
+        yield batch;
+        if (reading.endWait()) {
           wasPaused = true;
           break;
         }
@@ -82,21 +151,16 @@ export async function* streamRows<Row extends object>(
     } catch (error) {
       if (!signal?.aborted) throw isConnectionLost(error) ? connectionLost(error) : error;
     } finally {
-      await cursor.finish();
+      await reading.finish();
     }
     if (!wasPaused || !resume) return;
     statement = resume(last!);
   }
 }
 
-interface Statement {
-  readonly text: string;
-  readonly values: readonly unknown[];
-}
-
-class OpenCursor<Row extends object> {
+class Reading<Batch> {
   /** Opened when PostgreSQL may work on it: also what looks at its statement and locks its tables takes time. */
-  private cursor: PartialCursor<Row> | undefined;
+  private reader: BatchReader<Batch> | undefined;
   private isRunning = false;
   /** How long the last batch took. */
   private batchMs = 0;
@@ -114,7 +178,7 @@ class OpenCursor<Row extends object> {
     private readonly connections: Connections,
     private readonly lease: Lease,
     private readonly statement: Statement,
-    private readonly request: StreamRequest<Row>,
+    private readonly request: BatchRequest<Batch>,
   ) {
     const { client } = lease;
     // PostgreSQL would count the time of all batches together, and of the consumer between them; `read` limits each batch. A
@@ -127,22 +191,22 @@ class OpenCursor<Row extends object> {
     request.signal?.addEventListener("abort", this.abort, { once: true });
   }
 
-  /** The next rows; none at the end. */
-  async read(count: number): Promise<Row[]> {
-    const { connections, lease, statement } = this;
+  /** The next batch; undefined at the end. */
+  async read(size: number): Promise<Batch | undefined> {
+    const { connections, lease, statement, request } = this;
     const leave = await this.turn();
     if (this.finished) {
       // The client left as its turn came: the connection is for others by now.
       leave();
-      return [];
+      return undefined;
     }
-    this.cursor ??= openCursor<Row>(lease.client, statement.text, [...statement.values]);
+    this.reader ??= request.open(lease, statement);
     const begun = performance.now();
     this.isRunning = true;
-    this.timer = setTimeout(() => this.cancel(), this.request.batchTimeoutMs);
+    this.timer = setTimeout(() => this.cancel(), request.batchTimeoutMs);
     connections.expectAnswer(lease.client);
     try {
-      return await this.cursor.next(count);
+      return await this.reader.next(size);
     } catch (error) {
       this.hasFailed = true;
       if (this.cancelling) markCancelled(error);
@@ -219,13 +283,13 @@ class OpenCursor<Row extends object> {
     request.signal?.removeEventListener("abort", this.abort);
     // What came before it the client has taken.
     if (request.signal?.aborted) connections.abandoned.note(request.owner.client, this.batchMs);
-    const { cursor } = this;
-    if (cursor?.isPartial && !this.hasFailed) {
+    const { reader } = this;
+    if (reader?.isPartial && !this.hasFailed) {
       this.cancel();
-      cursor.discard();
+      reader.discard();
     } else await this.endCancelling();
-    // A failed cursor is already closed; closing it again would wait until the timeout.
-    this.lost ??= this.hasFailed || !cursor ? undefined : await closeCursor(cursor);
+    // What has failed is already closed; closing it again would wait until the timeout.
+    this.lost ??= this.hasFailed || !reader ? undefined : await closeReader(reader);
     await this.endCancelling();
     if (!this.lost)
       await lease.client.query("reset statement_timeout; reset tcp_user_timeout").catch((error: Error) => {
@@ -234,7 +298,7 @@ class OpenCursor<Row extends object> {
     lease.release(this.lost);
   }
 
-  /** A running query must be cancelled on the server; a cursor that waits for its consumer is closed immediately. */
+  /** A running query must be cancelled on the server; what waits for its consumer is closed immediately. */
   private readonly abort = (): void => {
     if (this.isRunning) this.cancel();
     else void this.finish();
@@ -252,15 +316,15 @@ class OpenCursor<Row extends object> {
   }
 }
 
-/** Closes a cursor. Returns an error if its connection is unusable. */
-async function closeCursor<Row extends object>(cursor: PartialCursor<Row>): Promise<Error | undefined> {
+/** @returns an error if its connection is unusable */
+async function closeReader(reader: BatchReader<unknown>): Promise<Error | undefined> {
   let timer: NodeJS.Timeout | undefined;
   try {
     // After a lost connection, the server never responds to the close.
     await Promise.race([
-      cursor.close(),
+      reader.close(),
       new Promise((_, reject) => {
-        timer = setTimeout(() => reject(new Error("The cursor did not close in time.")), 5_000);
+        timer = setTimeout(() => reject(new Error("The statement did not end in time.")), 5_000);
       }),
     ]);
     return undefined;

@@ -160,6 +160,8 @@ export class SingleTransaction implements Database {
   }
 
   stream: Database["stream"] = (text, values, options) => this.apart.stream(text, values, options);
+  streamBytes: Database["streamBytes"] = (text, values, options) =>
+    this.apart.streamBytes(text, values, options);
   dedicated: Database["dedicated"] = () => this.apart.dedicated();
   listening: Database["listening"] = () => this.apart.listening();
   renew: Database["renew"] = () => this.apart.renew();

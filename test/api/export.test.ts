@@ -509,14 +509,14 @@ for (const zip of [0, 1]) {
     let read = 0;
     const { db } = server.nodes[0]!.services;
     const stop = changeUses(db, (used) => {
-      const { stream } = used;
+      const { streamBytes } = used;
       return {
-        stream: async function* (...args: Parameters<typeof stream>) {
-          for await (const rows of stream.apply(used, args)) {
-            read += rows.length;
-            yield rows as never;
+        streamBytes: async function* (...args: Parameters<typeof streamBytes>) {
+          for await (const batch of streamBytes.apply(used, args)) {
+            read += batch.count;
+            yield batch;
           }
-        } as typeof stream,
+        },
       };
     });
     t.teardown(stop);

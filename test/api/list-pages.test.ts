@@ -200,9 +200,9 @@ t.test("media types never share an ETag", async (t) => {
 t.test("whoever asks for CSV and leaves ends the query", async (t) => {
   let open = 0;
   const stop = changeUses(server.nodes[0]!.services.db, (db) => {
-    const stream = db.stream.bind(db);
+    const stream = db.streamBytes.bind(db);
     return {
-      stream: ((...args: Parameters<typeof stream>) => {
+      streamBytes: ((...args: Parameters<typeof stream>) => {
         open++;
         const batches = stream(...args);
         return (async function* () {
@@ -222,6 +222,7 @@ t.test("whoever asks for CSV and leaves ends the query", async (t) => {
     signal: controller.signal,
   });
   await answer.body!.getReader().read();
+  t.equal(open, 1);
   controller.abort();
   for (let attempt = 0; open > 0 && attempt < 200; attempt++)
     await new Promise((done) => setTimeout(done, 20));

@@ -31,13 +31,13 @@ const count = (statement: unknown) => {
 };
 for (const { services } of server.nodes) {
   const stop = changeUses(services.db, (db) => {
-    const [query, stream] = [db.query.bind(db), db.stream.bind(db)];
+    const [query, stream] = [db.query.bind(db), db.streamBytes.bind(db)];
     return {
       query: ((...args: Parameters<typeof query>) => {
         count(args[0]);
         return query(...args);
       }) as typeof query,
-      stream: ((...args: Parameters<typeof stream>) => {
+      streamBytes: ((...args: Parameters<typeof stream>) => {
         count(args[0]);
         return stream(...args);
       }) as typeof stream,

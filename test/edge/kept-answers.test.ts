@@ -107,7 +107,7 @@ t.test("answers with class borders that are not those of now", async (t) => {
 let afterRead: (() => Promise<void>) | undefined;
 t.teardown(
   changeUses(server.nodes[0]!.services.db, (db: Database) => {
-    const [query, stream] = [db.query.bind(db), db.stream.bind(db)];
+    const [query, stream] = [db.query.bind(db), db.streamBytes.bind(db)];
     const read = async () => {
       const act = afterRead;
       afterRead = undefined;
@@ -119,7 +119,7 @@ t.teardown(
         if (args[0].includes(`layers.l${layer}`) || args[0].includes("blob")) await read();
         return rows;
       }) as typeof query,
-      stream: async function* (...args: Parameters<typeof stream>) {
+      streamBytes: async function* (...args: Parameters<typeof stream>) {
         for await (const batch of stream(...args)) {
           await read();
           yield batch;

@@ -140,7 +140,7 @@ export function interceptStatements(db: Database, before: (statement: number) =>
     },
   });
   return changeUses(db, (used) => {
-    const { query, write, execute, transaction, stream } = used;
+    const { query, write, execute, transaction, stream, streamBytes } = used;
     // Lookups end in queries.
     const intercepted = within({
       query: query.bind(used),
@@ -157,6 +157,10 @@ export function interceptStatements(db: Database, before: (statement: number) =>
         await next(args[0]);
         yield* stream.apply(used, args);
       } as Database["stream"],
+      streamBytes: async function* (...args: Parameters<Database["streamBytes"]>) {
+        await next(args[0]);
+        yield* streamBytes.apply(used, args);
+      },
     };
   });
 }

@@ -25,7 +25,7 @@ export async function* readRows(
   let next = cursor.next(size);
   for (;;) {
     const rows = await next;
-    if (rows.length === 0) return;
+    if (!rows) return;
     const bytes = rows.reduce((sum, row) => sum + rowBytes(row), 0);
     size = Math.max(1, Math.min(4 * size, 2_000, Math.floor((batchBytes * rows.length) / (bytes + 1))));
     next = cursor.next(size);
