@@ -27,7 +27,7 @@ import { edgeTarget, purgeServicesOf } from "./edge/purge-services.js";
 import { PurgedVersions } from "./edge/purged-versions.js";
 import { Purger } from "./edge/purger.js";
 import { createFileExports } from "./export/file-exports.js";
-import { RenderTurns } from "./export/render-turns.js";
+import { RenderQueue } from "./export/render-queue.js";
 import { TileExports } from "./export/tile-exports.js";
 import { createRasterServices } from "./external/services.js";
 import { BodyThreads } from "./features/body-threads.js";
@@ -47,7 +47,7 @@ import { ImportJobs } from "./import/import-jobs.js";
 import { pruneJobs } from "./import/job-rows.js";
 import type { Log } from "./log.js";
 import { Metrics } from "./metrics.js";
-import { printTurns } from "./print/turns.js";
+import { printSemaphore } from "./print/semaphore.js";
 import { SearchService } from "./search/search-service.js";
 import { pruneAnswers } from "./storage/idempotency-keys.js";
 import { openBlobs } from "./storage/open-blobs.js";
@@ -216,7 +216,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   const requireAllowed = importAllowance({ db, catalog, config });
   const importJobs = new ImportJobs({ db, transfer, log, config, changes, requireAllowed });
 
-  const turns = new RenderTurns({
+  const renderQueue = new RenderQueue({
     load: () => render.counts(),
     concurrency: config.render.concurrency,
     timeoutMs: config.exports.deadlineMs,
@@ -259,7 +259,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     changes,
     versions: changes,
     mapEvents,
-    printTurns: printTurns(config),
+    printSemaphore: printSemaphore(config),
     edgeHeaders,
     planner,
     thinnings,
@@ -274,7 +274,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     vectorPlanner: path.vectorPlanner,
     vectorTiles: path.vectorTiles,
     vectorAnswers: path.vectorAnswers,
-    tileExports: new TileExports({ db, files, turns }),
+    tileExports: new TileExports({ db, files, renderQueue }),
     metrics,
   };
 

@@ -8,6 +8,7 @@ import type { RasterServices } from "./external/services.js";
 import { VisualCache } from "./features/visual-cache.js";
 import type { MetatileRequest, MetatileResponse } from "./hosts/messages.js";
 import type { Log } from "./log.js";
+import { Slices } from "./queues/slices.js";
 import type { BlobStore } from "./storage/blob-store.js";
 import { manyClients } from "./storage/places.js";
 import type { Database } from "./storage/postgres.js";
@@ -35,7 +36,6 @@ import { TileStore } from "./tiles/store.js";
 import { TileService, type TileSource } from "./tiles/tile-service.js";
 import { VectorPlanner } from "./tiles/vector/planner.js";
 import { type VectorAnswers, type VectorTileService, VectorTiles } from "./tiles/vector/tile.js";
-import { Slices } from "./turns/slices.js";
 
 /** Wires together the parts of a node that serve tiles, from the request's address to the bytes of the answer. */
 

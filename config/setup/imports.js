@@ -39,7 +39,7 @@ const order = [
     "src/storage/partial-cursor",
     "src/storage/session-settings",
   ],
-  ["src/hosts/messages", "src/turns"],
+  ["src/hosts/messages", "src/queues"],
   ["src/storage", "src/hosts"],
   ["src/changes"],
   ["src/edge"],

@@ -2,8 +2,8 @@ import { LRUCache } from "lru-cache";
 import type { Clock } from "../clock.js";
 import { tooMany } from "../errors.js";
 import type { Log } from "../log.js";
+import { siteFactor, siteOf } from "../queues/clients.js";
 import type { Redis } from "../storage/redis.js";
-import { siteFactor, siteOf } from "../turns/clients.js";
 
 /**
  * How many requests a client may send in a minute, by what they are for. Nodes count together in Redis, over a sliding

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { busy, Failure } from "../errors.js";
+import { networkOf, siteFactor, siteOf } from "../queues/clients.js";
 import type { Redis } from "../storage/redis.js";
-import { networkOf, siteFactor, siteOf } from "../turns/clients.js";
 
 /**
  * Rate limit for failed logins, shared by all nodes. Failures are counted in Redis, by its clock, in sliding windows: per

@@ -1,6 +1,6 @@
+import { clientOwners, networkOf } from "../queues/clients.js";
+import { FairSemaphore } from "../queues/fair-semaphore.js";
 import type { Database } from "../storage/postgres.js";
-import { clientOwners, networkOf } from "../turns/clients.js";
-import { FairSemaphore } from "../turns/fair-semaphore.js";
 import { type AuthenticatedAccount, authenticate, findMember } from "./accounts.js";
 import { type Attempt, type LoginThrottle, wrongLogin } from "./login-throttle.js";
 

@@ -24,6 +24,8 @@ import type { SlowLayers } from "../identify/identify.js";
 import type { ImportJobs } from "../import/import-jobs.js";
 import type { Log } from "../log.js";
 import type { Metrics } from "../metrics.js";
+import type { FairSemaphore } from "../queues/fair-semaphore.js";
+import type { Slices } from "../queues/slices.js";
 import type { SearchService } from "../search/search-service.js";
 import type { BlobStore } from "../storage/blob-store.js";
 import type { Database } from "../storage/postgres.js";
@@ -39,8 +41,6 @@ import type { ThinningMaker } from "../tiles/thinning-maker.js";
 import type { TileService } from "../tiles/tile-service.js";
 import type { VectorPlanner } from "../tiles/vector/planner.js";
 import type { VectorAnswers, VectorTileService } from "../tiles/vector/tile.js";
-import type { FairSemaphore } from "../turns/fair-semaphore.js";
-import type { Slices } from "../turns/slices.js";
 import type { PublicMaps } from "../viewer/public-maps.js";
 import type { Plugins } from "../visual/plugins.js";
 
@@ -88,7 +88,7 @@ export interface Services {
   /** Changes of maps, for those who look at them. */
   readonly mapEvents: MapEvents;
   /** Of drawing maps for documents. */
-  readonly printTurns: Pick<FairSemaphore, "acquire">;
+  readonly printSemaphore: Pick<FairSemaphore, "acquire">;
   readonly edgeHeaders: EdgeHeaders;
   readonly planner: Planner;
   readonly thinnings: ThinningMaker;

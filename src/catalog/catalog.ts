@@ -1,8 +1,8 @@
 import { type ChangeCount, type Source, unchangedSince } from "../changes/count.js";
 import { type DatabaseHistory, historySql } from "../changes/history.js";
 import { failed, notFound } from "../errors.js";
+import type { Slices } from "../queues/slices.js";
 import type { Database, Queryable } from "../storage/postgres.js";
-import type { Slices } from "../turns/slices.js";
 import { estimateBytes } from "./estimate-bytes.js";
 import { loadMap, loadProject } from "./load.js";
 import { type Snapshot, Snapshots } from "./snapshots.js";

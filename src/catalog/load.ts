@@ -1,6 +1,6 @@
 import type { GeometryKind } from "../geo/wkb.js";
+import type { Pause, Slices } from "../queues/slices.js";
 import type { Queryable } from "../storage/postgres.js";
-import type { Pause, Slices } from "../turns/slices.js";
 import { columnsInOrder } from "./column-order.js";
 import { type ColumnRow, columnOf } from "./column-rows.js";
 import { withIdAlias } from "./id-alias.js";

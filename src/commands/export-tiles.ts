@@ -7,7 +7,7 @@ import { systemClock } from "../clock.js";
 import { counted } from "../counted.js";
 import { exportLanguages } from "../export/export-request.js";
 import { createFileExports } from "../export/file-exports.js";
-import { RenderTurns } from "../export/render-turns.js";
+import { RenderQueue } from "../export/render-queue.js";
 import { type TileExportRequest, TileExports } from "../export/tile-exports.js";
 import type { GeoEnvelope } from "../geo/envelope.js";
 import { type TileFileFormat, tileFileFormats } from "../hosts/export-messages.js";
@@ -102,7 +102,7 @@ export async function exportMapTiles(
   let written = 0;
   try {
     await withTilePath(services, async ({ answers, catalog, render }) => {
-      const turns = new RenderTurns({
+      const renderQueue = new RenderQueue({
         load: () => render.counts(),
         concurrency: config.render.concurrency,
         timeoutMs: config.exports.deadlineMs,
@@ -110,7 +110,7 @@ export async function exportMapTiles(
       });
       const access = async () => ({ map: await catalog.map(job.project, job.map), caller });
       const make = async (signal: AbortSignal) => {
-        const file = await new TileExports({ db, files, turns }).make({
+        const file = await new TileExports({ db, files, renderQueue }).make({
           format: job.format,
           map,
           caller,

@@ -6,18 +6,18 @@ import { type Caller, localName, type MapState } from "../catalog/state.js";
 import { busy, Failure, failed } from "../errors.js";
 import { squareZooms, tileSquares } from "../geo/tile-area.js";
 import type { TileFileFormat, TilesetFacts } from "../hosts/export-messages.js";
+import { clientOwners } from "../queues/clients.js";
+import { FairSemaphore, type PermitRequest } from "../queues/fair-semaphore.js";
 import { removeQuietly } from "../remove-quietly.js";
 import type { Database } from "../storage/postgres.js";
 import type { TileAddress } from "../tiles/address.js";
 import { defaultTileFormat } from "../tiles/formats.js";
 import { type MissingCause, namesOf } from "../tiles/missing-layer.js";
 import type { Tile } from "../tiles/tile.js";
-import { clientOwners } from "../turns/clients.js";
-import { FairSemaphore, type PermitRequest } from "../turns/fair-semaphore.js";
 import type { Chunks, FileExports } from "./export-content.js";
 import { exportedBytes, makeExportFolder } from "./export-folders.js";
 import { fileTitle, finished } from "./export-layer.js";
-import type { RenderTurns } from "./render-turns.js";
+import type { RenderQueue } from "./render-queue.js";
 import { seenExtent } from "./tile-extent.js";
 import { placeOf, selectTiles, type TileChoice, type TileSelection } from "./tile-selection.js";
 import { noRoom, TileSpool } from "./tile-spool.js";
@@ -60,7 +60,7 @@ export interface TileFile {
 export interface TileExportsOptions {
   readonly db: Database;
   readonly files: FileExports;
-  readonly turns: RenderTurns;
+  readonly renderQueue: RenderQueue;
 }
 
 /** Room on the disk that exports leave to others. */
@@ -205,7 +205,7 @@ export class TileExports {
   private async turn<Result>(work: () => Promise<Result>, request: Required<PermitRequest>): Promise<Result> {
     for (let retry = 1; ; retry++) {
       try {
-        return await this.options.turns.take(work, request);
+        return await this.options.renderQueue.run(work, request);
       } catch (error) {
         if (!(error instanceof Failure) || error.kind !== "busy" || retry > busyRetries) throw error;
         await sleep(busyRetryMs, undefined, { signal: request.signal });

@@ -8,10 +8,10 @@ import { HostError } from "../hosts/host.js";
 import type { ImageHost, ImageUser } from "../hosts/image.js";
 import type { PartImage } from "../hosts/messages.js";
 import type { Log } from "../log.js";
-import { clientOwners } from "../turns/clients.js";
-import { FairQueue, type Owners } from "../turns/fair-queue.js";
-import { FairSemaphore } from "../turns/fair-semaphore.js";
-import { InFlight } from "../turns/in-flight.js";
+import { clientOwners } from "../queues/clients.js";
+import { FairQueue, type Owners } from "../queues/fair-queue.js";
+import { FairSemaphore } from "../queues/fair-semaphore.js";
+import { InFlight } from "../queues/in-flight.js";
 import { type FetchOptions, ImageFetcher, SourceError } from "./fetch.js";
 import { imagesOf, type RasterService, type WantedArea, type WantedImages } from "./requests.js";
 
@@ -82,7 +82,7 @@ export class RasterServices {
   /** What each who waits for his turn to get an image does when somebody else's comes first; by address. */
   private readonly askers = new Map<string, Set<() => void>>();
   /** By host. Hosts are those of the configuration, so there are few. */
-  private readonly turns = new Map<string, FairSemaphore>();
+  private readonly semaphores = new Map<string, FairSemaphore>();
   /** By host, of those that are not reached, and by address of a service, of those that give no images. */
   private readonly failures = new LRUCache<string, { count: number; last: number }>({ max: maxFailing });
   /** Areas that wait, by host, project and client, with what ends their wait: when there are too many, those of the host with most. */
@@ -231,18 +231,18 @@ export class RasterServices {
   /** Waits for a connection, so that the deadline counts the time that the server takes, and not that of a queue of ours. */
   private turnAt(host: string, owners: Owners, cancelled: AbortSignal): Promise<() => void> {
     const { connections, maxWaitMs } = this.options;
-    let turns = this.turns.get(host);
-    if (!turns) {
-      turns = new FairSemaphore({
+    let semaphore = this.semaphores.get(host);
+    if (!semaphore) {
+      semaphore = new FairSemaphore({
         permits: connections,
         mostWaiting: Number.POSITIVE_INFINITY,
         timeoutMs: maxWaitMs,
         refusal: `Too many tiles wait for images of ${host}.`,
         clock: this.clock,
       });
-      this.turns.set(host, turns);
+      this.semaphores.set(host, semaphore);
     }
-    return turns.acquire({ owners, signal: cancelled });
+    return semaphore.acquire({ owners, signal: cancelled });
   }
 
   private isResting(name: string): boolean {

@@ -1,4 +1,4 @@
-import { siteOf } from "../turns/clients.js";
+import { siteOf } from "../queues/clients.js";
 import { prepend } from "./read.js";
 
 /** Long lists that are read to their end before their headers are sent. Who reads slowly holds what was read for as long. */

@@ -1,8 +1,8 @@
 import type { Config } from "../config.js";
 import { busy, Failure, failed } from "../errors.js";
 import type { Log } from "../log.js";
-import { clientOwners } from "../turns/clients.js";
-import { FairSemaphore } from "../turns/fair-semaphore.js";
+import { clientOwners } from "../queues/clients.js";
+import { FairSemaphore } from "../queues/fair-semaphore.js";
 import type {
   ExportFileRequest,
   ExportFileResponse,
@@ -78,7 +78,7 @@ export function createExportHost(config: Config, log: Log): ExportHost {
     });
   const hosts = [new LazyHost(start), new LazyHost(start)] as const;
   const writing = new Set<(typeof hosts)[number]>();
-  const turns = new FairSemaphore({
+  const semaphore = new FairSemaphore({
     permits: hosts.length,
     kept: 1,
     mostWaiting: queueLength,
@@ -91,7 +91,7 @@ export function createExportHost(config: Config, log: Log): ExportHost {
     request: ExportMessages[Kind][0],
     { project, client, signal }: ExportUser,
   ): Promise<ExportMessages[Kind][1]> => {
-    const release = await turns.acquire({ owners: [`p${project}`, ...clientOwners(client)], signal });
+    const release = await semaphore.acquire({ owners: [`p${project}`, ...clientOwners(client)], signal });
     const host = hosts.find((one) => !writing.has(one))!;
     writing.add(host);
     try {
@@ -108,7 +108,7 @@ export function createExportHost(config: Config, log: Log): ExportHost {
       return hosts[0].pid;
     },
     counts: () => ({
-      waiting: turns.waiting,
+      waiting: semaphore.waiting,
       running: writing.size,
       restarts: hosts.reduce((sum, host) => sum + host.counts().restarts, 0),
     }),

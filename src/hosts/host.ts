@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { busy, type Failure } from "../errors.js";
 import type { Log } from "../log.js";
-import { clientOwners } from "../turns/clients.js";
-import { FairQueue, type Owners } from "../turns/fair-queue.js";
+import { clientOwners } from "../queues/clients.js";
+import { FairQueue, type Owners } from "../queues/fair-queue.js";
 import { type ProcessLimits, underLimits } from "./isolation.js";
 import { Overruns } from "./overruns.js";
 

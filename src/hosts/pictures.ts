@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { badRequest, failed } from "../errors.js";
+import { InFlight } from "../queues/in-flight.js";
 import { BlobNotFound, type BlobStore } from "../storage/blob-store.js";
-import { InFlight } from "../turns/in-flight.js";
 import { HostError } from "./host.js";
 import type { ImageHost, ImageUser } from "./image.js";
 import type { DrawRequest, PictureFormat, ResizeOptions, ResizeResponse, SymbolRequest } from "./messages.js";

@@ -1,8 +1,8 @@
 import { fileURLToPath } from "node:url";
 import { Piscina } from "piscina";
 import type { Log } from "../log.js";
-import { clientOwners } from "../turns/clients.js";
-import { FairSemaphore } from "../turns/fair-semaphore.js";
+import { clientOwners } from "../queues/clients.js";
+import { FairSemaphore } from "../queues/fair-semaphore.js";
 import { HostError } from "./host.js";
 
 /**
@@ -56,7 +56,7 @@ export interface ThreadCounts {
 
 export class WorkerThreads {
   private readonly pool: Piscina;
-  private readonly turns: FairSemaphore;
+  private readonly semaphore: FairSemaphore;
   private done = 0;
   private replaced = 0;
 
@@ -84,7 +84,7 @@ export class WorkerThreads {
       resourceLimits: { maxOldGenerationSizeMb: Math.ceil(memoryBytes / 1024 ** 2), stackSizeMb: 4 },
     });
     this.pool.on("error", (error: unknown) => log.error({ err: error, threads: name }, "a worker thread"));
-    this.turns = new FairSemaphore({
+    this.semaphore = new FairSemaphore({
       permits: threads,
       kept: Math.min(1, threads - 1),
       mostWaiting: queueLength,
@@ -99,7 +99,7 @@ export class WorkerThreads {
    * @throws Failure busy when too many tasks wait, or this one waited too long; the signal's reason
    */
   async run<Response>(request: object, { client, signal, moved }: ThreadTask): Promise<Response> {
-    const release = await this.turns.acquire({ owners: clientOwners(client), signal });
+    const release = await this.semaphore.acquire({ owners: clientOwners(client), signal });
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(), this.options.deadlineMs);
     try {
@@ -124,9 +124,9 @@ export class WorkerThreads {
   }
 
   counts(): ThreadCounts {
-    const { turns, done, replaced } = this;
+    const { semaphore, done, replaced } = this;
     const alive = this.pool.threads.length;
-    return { alive, waiting: turns.waiting, running: turns.held, done, replaced };
+    return { alive, waiting: semaphore.waiting, running: semaphore.held, done, replaced };
   }
 
   async stop(): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Config } from "../config.js";
 import { busy, type Failure, failed } from "../errors.js";
 import type { Log } from "../log.js";
-import { FairSemaphore } from "../turns/fair-semaphore.js";
+import { FairSemaphore } from "../queues/fair-semaphore.js";
 import { hostEnvironment } from "./environment.js";
 import { FatalFiles } from "./fatal-files.js";
 import { HostError, WorkerHost } from "./host.js";
@@ -57,7 +57,7 @@ type Messages = TransferMessages & Record<string, [unknown, unknown]>;
 class SupervisedTransferHost implements TransferHost {
   private readonly placed: { readonly owner: string; readonly account: string }[] = [];
   private readonly fatal = new FatalFiles();
-  private readonly turns: FairSemaphore;
+  private readonly semaphore: FairSemaphore;
   private readonly hosts: readonly [LazyHost<Messages>, LazyHost<Messages>];
   /** Those that read a file. */
   private readonly reading = new Set<LazyHost<Messages>>();
@@ -68,7 +68,7 @@ class SupervisedTransferHost implements TransferHost {
     private readonly log: Log,
   ) {
     this.hosts = [new LazyHost(start), new LazyHost(start)];
-    this.turns = new FairSemaphore({
+    this.semaphore = new FairSemaphore({
       permits: this.hosts.length,
       kept: 1,
       mostWaiting: places,
@@ -94,7 +94,7 @@ class SupervisedTransferHost implements TransferHost {
     request: ImportRequest,
     { signal, onProgress, owner = "", account = "" }: TransferOptions = {},
   ): Promise<ImportResponse> {
-    const release = await this.turns.acquire({ owners: [owner, account], ...(signal && { signal }) });
+    const release = await this.semaphore.acquire({ owners: [owner, account], ...(signal && { signal }) });
     try {
       return await this.read(request, { signal, onProgress });
     } finally {
@@ -162,7 +162,7 @@ class SupervisedTransferHost implements TransferHost {
     const sum = (of: "waiting" | "running" | "restarts" | "refused") =>
       hosts.reduce((total, counts) => total + counts[of], 0);
     return {
-      waiting: this.turns.waiting + sum("waiting"),
+      waiting: this.semaphore.waiting + sum("waiting"),
       running: sum("running"),
       restarts: sum("restarts"),
       refused: sum("refused"),

@@ -2,17 +2,17 @@ import type { HttpResponse } from "uWebSockets.js";
 import { Failure, notFound, tooLarge } from "../errors.js";
 import type { Log } from "../log.js";
 import { clientName, isUncompressed, RequestBody } from "./body.js";
-import type { BodyTurns } from "./body-turns.js";
+import type { BodyQueue } from "./body-queue.js";
 import { type CachedReply, cachedRoute, keptFor, sendKept } from "./cached.js";
 import { errorResponse, isCancelledQuery } from "./errors.js";
 import { addressText, type ForwardedReader, pathPrefix } from "./forwarded.js";
 import { asksToClose, type BaseHeaders, baseHeaders } from "./headers.js";
 import { ClientDisconnected, IncomingBody } from "./incoming.js";
-import type { LoopTurn } from "./loop-turn.js";
 import { parseQuery } from "./query.js";
 import type { Receiving } from "./receiving.js";
 import { type ReplyContext, StreamError, sendReply, sendWhole } from "./reply.js";
 import { HandledRequest, type RequestHead } from "./request.js";
+import type { RequestQueue } from "./request-queue.js";
 import { ResponseWriter } from "./response-writer.js";
 import type { Router } from "./router.js";
 import type { TempSpace } from "./temp-space.js";
@@ -35,7 +35,7 @@ export interface ExchangeContext<S> {
   readonly maxUploadBytes: number;
   /** Memory of all bodies. */
   readonly receiving: Receiving;
-  readonly bodyTurns: BodyTurns;
+  readonly bodyQueue: BodyQueue;
   /** Disk of all uploaded files. */
   readonly tempSpace: TempSpace;
 }
@@ -62,17 +62,17 @@ const allMethods: readonly Method[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "D
 /**
  * Handles one request, from the route to the last byte of the response. Never rejects.
  * Must be called synchronously in the request handler of the library, where listeners must be added.
- * @param turn in which it waits to begin; absent = it begins at once
+ * @param queue in which it waits to begin; absent = it begins at once
  */
 export function handleRequest<S>(
   context: ExchangeContext<S>,
   incomingRequest: IncomingRequest,
-  turn?: LoopTurn,
+  queue?: RequestQueue,
 ): Promise<Outcome> {
   const exchange = new Exchange(context, incomingRequest);
-  if (!turn) return exchange.answer();
+  if (!queue) return exchange.answer();
   return new Promise((resolve) => {
-    turn.wait(exchange.client, () => resolve(exchange.answer({ hasWaited: true })));
+    queue.wait(exchange.client, () => resolve(exchange.answer({ hasWaited: true })));
   });
 }
 
@@ -93,11 +93,11 @@ class Exchange<S> implements ReplyContext {
     const { id, res, head, last } = incomingRequest;
     this.request = head;
     this.header = (name) => head.headers.get(name);
-    const turn = () => new Promise<void>((goOn) => context.bodyTurns.wait(this.client, goOn));
+    const turn = () => new Promise<void>((goOn) => context.bodyQueue.wait(this.client, goOn));
     this.writer = new ResponseWriter(res, turn);
     this.incoming = new IncomingBody(res, head.bodyBytes, {
       receiving: context.receiving,
-      turns: context.bodyTurns,
+      bodyQueue: context.bodyQueue,
       client: () => this.client,
     });
     this.writer.onDisconnect(() => this.incoming.abort());

@@ -1,6 +1,6 @@
 import type { HttpResponse } from "uWebSockets.js";
 import { type Failure, tooLarge } from "../errors.js";
-import type { BodyTurns } from "./body-turns.js";
+import type { BodyQueue } from "./body-queue.js";
 import type { Receiving, Share } from "./receiving.js";
 
 /** The bytes of a request body as they arrive, with backpressure. */
@@ -22,7 +22,7 @@ const mostOfTurn = 128 * 1024;
 export interface BodyPlaces {
   /** In memory. */
   readonly receiving: Receiving;
-  readonly turns: BodyTurns;
+  readonly bodyQueue: BodyQueue;
   /** Address of the client. */
   readonly client: () => string;
 }
@@ -124,7 +124,7 @@ export class IncomingBody {
   private waitForTurn(): void {
     if (!this.paused || this.waiting || this.queue.length > 0) return;
     this.waiting = true;
-    this.places.turns.wait(this.places.client(), () => {
+    this.places.bodyQueue.wait(this.places.client(), () => {
       this.waiting = false;
       this.resume();
     });

@@ -4,15 +4,15 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { Config } from "../config.js";
 import type { Log } from "../log.js";
-import { BodyTurns } from "./body-turns.js";
+import { BodyQueue } from "./body-queue.js";
 import { type CachedReply, cachedRoute, mayBeCached, sendCached, takes } from "./cached.js";
 import { errorPage } from "./errors.js";
 import { type ExchangeContext, handleRequest } from "./exchange.js";
 import { createForwardedReader, pathPrefix } from "./forwarded.js";
 import { asksToClose, baseHeaders, responseHeaders } from "./headers.js";
-import { LoopTurn } from "./loop-turn.js";
 import { Receiving } from "./receiving.js";
 import { readHead } from "./request.js";
+import { RequestQueue } from "./request-queue.js";
 import { createRouter } from "./router.js";
 import { statusLine } from "./status.js";
 import { TempSpace } from "./temp-space.js";
@@ -100,13 +100,13 @@ export function createServer<S>(options: ServerOptions<S>): Server {
     maxBodyBytes: config.maxBodyBytes,
     maxUploadBytes: config.maxUploadBytes,
     receiving: new Receiving(config.receiving.memoryBytes),
-    bodyTurns: new BodyTurns(),
+    bodyQueue: new BodyQueue(),
     tempSpace: new TempSpace(tempDir, {
       bytes: config.receiving.fileBytes,
       freeBytes: config.receiving.freeBytes,
     }),
   };
-  const turn = new LoopTurn();
+  const requestQueue = new RequestQueue();
   const idPrefix = randomBytes(4).toString("hex");
   let requests = 0;
   let open = 0;
@@ -131,7 +131,7 @@ export function createServer<S>(options: ServerOptions<S>): Server {
     );
   };
 
-  const answer = (res: HttpResponse, req: HttpRequest, waits = turn.isSpent()): void => {
+  const answer = (res: HttpResponse, req: HttpRequest, waits = requestQueue.isTurnSpent()): void => {
     const started = performance.now();
     const id = `${idPrefix}-${(++requests).toString(36)}`;
     const head = readHead(req);
@@ -142,7 +142,7 @@ export function createServer<S>(options: ServerOptions<S>): Server {
       return;
     }
     open++;
-    handleRequest(context, { id, res, head, last: closing || asked }, waits ? turn : undefined)
+    handleRequest(context, { id, res, head, last: closing || asked }, waits ? requestQueue : undefined)
       .then(({ route, status }) => {
         open--;
         if (open === 0) drained?.();
@@ -154,7 +154,7 @@ export function createServer<S>(options: ServerOptions<S>): Server {
   };
 
   const answerGet = (method: "GET" | "HEAD") => (res: HttpResponse, req: HttpRequest) => {
-    const waits = turn.isSpent();
+    const waits = requestQueue.isTurnSpent();
     if (!waits && mayBeCached(req)) {
       const path = req.getUrl();
       const reply = lookUp(path, req.getQuery() ?? "");

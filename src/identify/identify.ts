@@ -8,8 +8,8 @@ import { layerTable, type Statement, Values } from "../features/sql.js";
 import { toDegrees } from "../geo/envelope.js";
 import { Overruns } from "../hosts/overruns.js";
 import { ObjectNumbers } from "../object-numbers.js";
+import type { Pause } from "../queues/slices.js";
 import type { Database } from "../storage/postgres.js";
-import type { Pause } from "../turns/slices.js";
 import { type Cluster, type NearRow, nearStatement, type Place, type Searched } from "./near.js";
 
 /** Which objects are drawn at a place. */

@@ -1,7 +1,7 @@
 import type { Caller } from "../catalog/state.js";
 import { Failure } from "../errors.js";
+import { FairSemaphore } from "../queues/fair-semaphore.js";
 import type { Queryable } from "../storage/postgres.js";
-import { FairSemaphore } from "../turns/fair-semaphore.js";
 import type { KeptFiles } from "./import-folder.js";
 import { type ImportDependencies, importIntoLayer } from "./import-layer.js";
 import type { ImportSource, ImportTarget } from "./import-request.js";

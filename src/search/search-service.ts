@@ -1,8 +1,8 @@
 import type { MapState } from "../catalog/state.js";
 import type { Log } from "../log.js";
+import { clientOwners } from "../queues/clients.js";
+import { FairSemaphore } from "../queues/fair-semaphore.js";
 import type { Database } from "../storage/postgres.js";
-import { clientOwners } from "../turns/clients.js";
-import { FairSemaphore } from "../turns/fair-semaphore.js";
 import { keepSearchIndexes, type SearchIndexes } from "./indexes.js";
 import { type SearchRequest, type SearchResult, search } from "./search.js";
 

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { type Clock, systemClock } from "../clock.js";
 import { busy } from "../errors.js";
-import { siteOf } from "../turns/clients.js";
+import { siteOf } from "../queues/clients.js";
 import { isOfMany, type Purpose } from "./places.js";
 
 /**

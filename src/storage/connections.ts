@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { Log } from "../log.js";
-import { FairSemaphore } from "../turns/fair-semaphore.js";
+import { FairSemaphore } from "../queues/fair-semaphore.js";
 import { AbandonedReads } from "./abandoned-reads.js";
 import { CancelRequests } from "./cancel-requests.js";
 import { connectFailed } from "./connection-errors.js";

@@ -1,8 +1,8 @@
 import { LRUCache } from "lru-cache";
 import { type Clock, systemClock } from "../clock.js";
 import { busy, type Failure } from "../errors.js";
-import { siteOf } from "../turns/clients.js";
-import { FairQueue, type Owners } from "../turns/fair-queue.js";
+import { siteOf } from "../queues/clients.js";
+import { FairQueue, type Owners } from "../queues/fair-queue.js";
 
 /**
  * Shares the connections of a node by purpose, and those of a purpose among projects and their clients, so that whatever one of

@@ -133,11 +133,11 @@ export interface Database extends Queryable {
 }
 
 /** Statements of one connection run one after the other, also those that are sent at once. */
-interface Turns {
+interface StatementQueue {
   /** Never rejects. */
   last: Promise<unknown>;
   /** The connection may be another's by now: no statement begins any more. */
-  haveEnded?: boolean;
+  hasEnded?: boolean;
 }
 
 /** Statements on connections of the pool, for one use. */
@@ -162,11 +162,11 @@ class PooledDatabase implements Database {
 
   async listening(): Promise<ListeningConnection> {
     const client = await this.dedicated();
-    const turns: Turns = { last: Promise.resolve() };
+    const queue: StatementQueue = { last: Promise.resolve() };
     return {
       query: (text, values) => {
-        const done = turns.last.then(() => client.query(text, values));
-        turns.last = done.catch(() => undefined);
+        const done = queue.last.then(() => client.query(text, values));
+        queue.last = done.catch(() => undefined);
         return done;
       },
       onLost: (listener) => {
@@ -299,22 +299,22 @@ class PooledDatabase implements Database {
     const { client, release } = await this.writer();
     let broken: Error | undefined;
     let committing = false;
-    const turns: Turns = { last: Promise.resolve() };
+    const queue: StatementQueue = { last: Promise.resolve() };
     // Between its statements the process may have to do something else for long.
     const stopHeartbeat = startHeartbeat(client);
     try {
       await client.query("begin");
-      const result = await work(this.inside(client, turns));
-      await turns.last;
-      turns.haveEnded = true;
+      const result = await work(this.inside(client, queue));
+      await queue.last;
+      queue.hasEnded = true;
       committing = true;
       const { command } = await client.query("commit");
       // If `work` ignored a failed statement, PostgreSQL rolls back instead of committing.
       if (command !== "COMMIT") throw new Error("A statement of the transaction had failed.");
       return result;
     } catch (error) {
-      turns.haveEnded = true;
-      await turns.last;
+      queue.hasEnded = true;
+      await queue.last;
       await client.query("rollback").catch((failure: Error) => {
         broken = failure;
       });
@@ -326,7 +326,7 @@ class PooledDatabase implements Database {
     }
   }
 
-  private inside(client: pg.ClientBase, turns: Turns): Queryable {
+  private inside(client: pg.ClientBase, queue: StatementQueue): Queryable {
     const { connections } = this;
     /** Whether the transaction has set a statement timeout of its own. */
     let hasOwnTimeout = false;
@@ -336,12 +336,12 @@ class PooledDatabase implements Database {
       else connections.expectAnswer(client);
     };
     const inTurn = <T>(text: string, work: () => Promise<T>): Promise<T> => {
-      const done = turns.last.then(() => {
-        if (turns.haveEnded) throw new Error("The transaction has ended.");
+      const done = queue.last.then(() => {
+        if (queue.hasEnded) throw new Error("The transaction has ended.");
         expectAnswer(text);
         return work();
       });
-      turns.last = done.catch(() => undefined);
+      queue.last = done.catch(() => undefined);
       return done;
     };
     const query = <Row extends object>(

@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 import { type Clock, systemClock } from "../clock.js";
 import { Failure, failed } from "../errors.js";
 import type { CompileRequest, CompileResponse } from "../hosts/messages.js";
-import { FairMutex } from "../turns/fair-mutex.js";
+import { FairMutex } from "../queues/fair-mutex.js";
 import type { CompiledStore } from "./compiled-store.js";
 import type { CompiledStyle, MapProperties } from "./model.js";
 

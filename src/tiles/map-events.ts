@@ -11,9 +11,9 @@ import { busy, Failure } from "../errors.js";
 import { toDegrees } from "../geo/envelope.js";
 import { maxZoom } from "../geo/tile.js";
 import { onceForEach } from "../once.js";
+import { siteOf } from "../queues/clients.js";
+import type { Slices } from "../queues/slices.js";
 import type { Database } from "../storage/postgres.js";
-import { siteOf } from "../turns/clients.js";
-import type { Slices } from "../turns/slices.js";
 
 /** What changes of a map while somebody looks at it, as Server-Sent Events (HTML, 9.2). */
 

@@ -4,7 +4,7 @@ import { type Clock, delay } from "../clock.js";
 import { growBox } from "../geo/envelope.js";
 import { type MercatorBox, metatileOf, type TileCoord, tileBox, tileMetres } from "../geo/tile.js";
 import type { PackResponse } from "../hosts/messages.js";
-import { InFlight } from "../turns/in-flight.js";
+import { InFlight } from "../queues/in-flight.js";
 import type { BadLayers } from "./bad-layers.js";
 import type { TileEncoding, TileFormat, TileQuality } from "./formats.js";
 import type { TileMemory } from "./memory.js";

@@ -8,7 +8,7 @@ import { setGrant } from "../../src/access/grants.js";
 import { publicCaller } from "../../src/catalog/state.js";
 import { systemClock } from "../../src/clock.js";
 import { exportsFolder } from "../../src/export/export-folders.js";
-import { RenderTurns } from "../../src/export/render-turns.js";
+import { RenderQueue } from "../../src/export/render-queue.js";
 import { TileExports } from "../../src/export/tile-exports.js";
 import { addObject, makeMap, makeStyledLayer, square } from "../support/maps.js";
 import { picture } from "../support/pictures.js";
@@ -275,7 +275,7 @@ t.test("exports beyond those of a project wait, others' do not, and too many are
   const exports = new TileExports({
     db: services.db,
     files: { ...services.files, limits },
-    turns: new RenderTurns({
+    renderQueue: new RenderQueue({
       load: () => ({ waiting: 0, running: 0 }),
       concurrency: 1,
       timeoutMs: 60_000,
@@ -364,7 +364,7 @@ t.test("why an export ends is told, also where its files cannot be removed", asy
   const exports = new TileExports({
     db: services.db,
     files: { ...services.files, folder: parent },
-    turns: new RenderTurns({
+    renderQueue: new RenderQueue({
       load: () => ({ waiting: 0, running: 0 }),
       concurrency: 1,
       timeoutMs: 60_000,
@@ -435,7 +435,7 @@ t.test("temporary files go with the end of the answer, and when it is not read",
 t.test("the size of the file, the room for files and the time have bounds", async (t) => {
   const map = await services.catalog.map("p", "m");
   const caller = publicCaller;
-  const turns = new RenderTurns({
+  const renderQueue = new RenderQueue({
     load: () => services.render.counts(),
     concurrency: 1,
     timeoutMs: 1_000,
@@ -449,7 +449,7 @@ t.test("the size of the file, the room for files and the time have bounds", asyn
     [{ deadlineMs: 1 }, /too long/],
   ] as const) {
     const files = { ...services.files, limits: { ...services.files.limits, ...limits } };
-    const made = new TileExports({ db: services.db, files, turns }).make({
+    const made = new TileExports({ db: services.db, files, renderQueue }).make({
       format: "mbtiles",
       map,
       caller,

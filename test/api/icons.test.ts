@@ -1,6 +1,6 @@
 import t from "tap";
 import { layerSymbol } from "../../src/api/resources/layer-symbols.js";
-import type { Slices } from "../../src/turns/slices.js";
+import type { Slices } from "../../src/queues/slices.js";
 import { toldEdge } from "../support/edge.js";
 import { makeMap, makeStyledLayer } from "../support/maps.js";
 import { picture } from "../support/pictures.js";

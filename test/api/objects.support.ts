@@ -7,8 +7,8 @@ import { badRequest } from "../../src/errors.js";
 import { wholeText } from "../../src/features/json-text.js";
 import { parseParameters } from "../../src/http/query.js";
 import type { Body, Method, Request } from "../../src/http/types.js";
+import { Slices } from "../../src/queues/slices.js";
 import type { Database } from "../../src/storage/postgres.js";
-import { Slices } from "../../src/turns/slices.js";
 
 /** The handlers of objects over a real database; HTTP, the catalogue's cache and Redis have tests of their own. */
 

@@ -5,9 +5,9 @@ import { LoginThrottle, type ThrottleLimits } from "../../src/access/login-throt
 import { hashingGate, Logins } from "../../src/access/logins.js";
 import { hashPassword, verifyPassword } from "../../src/access/passwords.js";
 import { createProject } from "../../src/catalog/projects.js";
+import { networkOf } from "../../src/queues/clients.js";
 import { openDatabase } from "../../src/storage/postgres.js";
 import { openRedis } from "../../src/storage/redis.js";
-import { networkOf } from "../../src/turns/clients.js";
 import { freshDatabase } from "../support/database.js";
 import { failure } from "../support/failure.js";
 import { quietLog } from "../support/log.js";

@@ -87,16 +87,16 @@ t.test("maps of documents leave a render to others' tiles, and take turns", asyn
     return status;
   };
   const { pid } = node.services.render;
-  const { printTurns } = node.services;
+  const { printSemaphore } = node.services;
   const asked: string[] = [];
   const begun: string[] = [];
-  const { acquire } = printTurns;
+  const { acquire } = printSemaphore;
   t.teardown(() => {
-    printTurns.acquire = acquire;
+    printSemaphore.acquire = acquire;
   });
-  printTurns.acquire = async (request) => {
+  printSemaphore.acquire = async (request) => {
     asked.push(request.owners[0]!);
-    const release = await acquire.call(printTurns, request);
+    const release = await acquire.call(printSemaphore, request);
     begun.push(request.owners[0]!);
     return release;
   };

@@ -11,7 +11,7 @@ import { Failure, forbidden, tooLarge, unauthenticated } from "../../errors.js";
 import type { JsonText } from "../../features/json-text.js";
 import type { ImageUser } from "../../hosts/image.js";
 import { type Headers, isReading, type Reply, type Request } from "../../http/types.js";
-import { networkOf } from "../../turns/clients.js";
+import { networkOf } from "../../queues/clients.js";
 import type { Services } from "../services.js";
 import { noteKnownCaller } from "./database-use.js";
 import { mediaType, multipart } from "./media-type.js";

@@ -1,6 +1,6 @@
 import type { Request } from "../../http/types.js";
+import { networkOf } from "../../queues/clients.js";
 import type { DatabaseUse } from "../../storage/postgres.js";
-import { networkOf } from "../../turns/clients.js";
 import type { Services } from "../services.js";
 
 /** For whom a request uses the database. */

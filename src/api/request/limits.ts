@@ -1,7 +1,7 @@
 import type { LimitedWork } from "../../access/client-limits.js";
 import { quotaHeaders } from "../../http/errors.js";
 import type { Reply, Request } from "../../http/types.js";
-import { networkOf } from "../../turns/clients.js";
+import { networkOf } from "../../queues/clients.js";
 import type { Services } from "../services.js";
 import { headToken, tileKeyOf } from "./caller.js";
 

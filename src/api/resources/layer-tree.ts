@@ -5,7 +5,7 @@ import { layersBoxes } from "../../features/bbox.js";
 import { type ContractBox, unionBoxes } from "../../geo/envelope.js";
 import type { Reply, Request } from "../../http/types.js";
 import { onceForEach } from "../../once.js";
-import type { Pause } from "../../turns/slices.js";
+import type { Pause } from "../../queues/slices.js";
 import { questionOf } from "../../visual/kinds.js";
 import { callerHeaders } from "../request/caller.js";
 import { type MapContext, mapContext } from "../request/context.js";

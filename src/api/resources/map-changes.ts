@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Reply, Request } from "../../http/types.js";
-import { networkOf } from "../../turns/clients.js";
+import { networkOf } from "../../queues/clients.js";
 import { callerOf, usedToken, whoLooks } from "../request/caller.js";
 import { type Input, type Operation, operation } from "../request/operation.js";
 import { integer } from "../request/schema/parameters.js";

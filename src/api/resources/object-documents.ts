@@ -15,8 +15,8 @@ import { contentDisposition } from "../../http/headers.js";
 import type { Reply, Request } from "../../http/types.js";
 import { listedIds, objectName, printedItems } from "../../print/items.js";
 import { type DrawnMap, printedMap, viewportOf } from "../../print/map.js";
+import { clientOwners } from "../../queues/clients.js";
 import { namesOf } from "../../tiles/missing-layer.js";
-import { clientOwners } from "../../turns/clients.js";
 import { callerHeaders, imageUser } from "../request/caller.js";
 import type { Services } from "../services.js";
 import { attribution } from "./tiles.js";
@@ -90,7 +90,7 @@ async function mapOf(
   const viewport = viewportOf([sw[1], sw[0], ne[1], ne[0]]);
   const user = imageUser(request, caller);
   // Before its shape is read: those that wait for their turn hold none in memory.
-  const release = await services.printTurns.acquire({
+  const release = await services.printSemaphore.acquire({
     owners: [...clientOwners(user.client), `p${map.project.id}`],
     signal: user.signal,
   });

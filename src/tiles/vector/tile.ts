@@ -3,9 +3,9 @@ import type { Clock } from "../../clock.js";
 import { busy, causedBy, failed } from "../../errors.js";
 import { tileBox } from "../../geo/tile.js";
 import { reachesBeyond } from "../../geo/world-copies.js";
+import { clientOwners } from "../../queues/clients.js";
+import { FairSemaphore } from "../../queues/fair-semaphore.js";
 import type { Database } from "../../storage/postgres.js";
-import { clientOwners } from "../../turns/clients.js";
-import { FairSemaphore } from "../../turns/fair-semaphore.js";
 import type { TileAnswers } from "../answers.js";
 import type { BadLayers } from "../bad-layers.js";
 import { shareOfRest, slowest } from "../blame.js";
@@ -67,12 +67,12 @@ interface MadeLayer extends Pick<LayerRow, "tile"> {
 }
 
 export class VectorTiles {
-  private readonly turns: FairSemaphore;
+  private readonly semaphore: FairSemaphore;
   private readonly compressors = new Compressors();
 
   constructor(private readonly options: VectorTilesOptions) {
     const { concurrency, queueLength, deadlineMs } = options;
-    this.turns = new FairSemaphore({
+    this.semaphore = new FairSemaphore({
       permits: concurrency + 1,
       kept: 1,
       mostWaiting: queueLength,
@@ -92,7 +92,7 @@ export class VectorTiles {
     if (statements.length === 0) return this.encoded([]);
     const box = boxValues(tileBox(origin));
     const begun = this.options.clock.now();
-    const release = await this.turns.acquire({ owners: [plan.owner, ...clientOwners(client)], signal });
+    const release = await this.semaphore.acquire({ owners: [plan.owner, ...clientOwners(client)], signal });
     const held = this.options.clock.now();
     try {
       return await this.encoded(await this.layers(statements, box, { begun: held, signal }));

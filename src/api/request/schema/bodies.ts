@@ -1,7 +1,7 @@
 import { badRequest, failed } from "../../../errors.js";
 import type { BodyLimits, Request, UploadedFile } from "../../../http/types.js";
 import type { IgnoredMembers, Known } from "../../../ignored-members.js";
-import type { Pause } from "../../../turns/slices.js";
+import type { Pause } from "../../../queues/slices.js";
 import { mediaType, multipart } from "../media-type.js";
 import { anything, fieldsOf, isObject } from "./fields.js";
 import { knownBy } from "./known.js";

@@ -1,5 +1,5 @@
 import t from "tap";
-import { FairSemaphore, type FairSemaphoreOptions } from "../../src/turns/fair-semaphore.js";
+import { FairSemaphore, type FairSemaphoreOptions } from "../../src/queues/fair-semaphore.js";
 import { failure } from "../support/failure.js";
 import { Hours } from "../support/hours.js";
 

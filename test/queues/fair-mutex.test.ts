@@ -1,5 +1,5 @@
 import t from "tap";
-import { FairMutex, type LockRequest } from "../../src/turns/fair-mutex.js";
+import { FairMutex, type LockRequest } from "../../src/queues/fair-mutex.js";
 import { failure } from "../support/failure.js";
 import { Hours } from "../support/hours.js";
 
@@ -11,7 +11,7 @@ const urgent = (claim: LockRequest): LockRequest => ({ ...claim, urgent: true })
 /** One desk, at which works of a given time are done; `done` has the names in the order in which they began. */
 function desk() {
   const clock = new Hours();
-  const turns = new FairMutex({
+  const mutex = new FairMutex({
     besideMs: Number.MAX_SAFE_INTEGER,
     timeoutMs: 20_000,
     maxWaiting: 4,
@@ -22,7 +22,7 @@ function desk() {
   const done: string[] = [];
   let current: { leave: () => void; ms: number } | undefined;
   const bring = (name: string, claim: LockRequest, ms = 1_000): Promise<void> =>
-    turns.acquire(claim).then((leave) => {
+    mutex.acquire(claim).then((leave) => {
       done.push(name);
       current = { leave, ms };
     });
@@ -37,7 +37,7 @@ function desk() {
       await clock.turn();
     }
   };
-  return { clock, turns, done, bring, doAll, names: () => done.join(" ") };
+  return { clock, mutex, done, bring, doAll, names: () => done.join(" ") };
 }
 
 t.test("one work runs at a time, and who is alone is served in order", async (t) => {
@@ -83,8 +83,8 @@ t.test("who comes later has as much time from then on as the others, and no more
 });
 
 t.test("whoever brings one work after the other has no more time than who brings all at once", async (t) => {
-  const { bring, doAll, clock, turns, names } = desk();
-  const leave = await turns.acquire(a);
+  const { bring, doAll, clock, mutex, names } = desk();
+  const leave = await mutex.acquire(a);
   for (const name of ["b1", "b2", "b3"]) void bring(name, b, 10);
   await clock.pass(1_600);
   leave();
@@ -122,8 +122,8 @@ t.test("too many works of one owner are refused at once, and nobody else's", asy
 });
 
 t.test("who waited too long is refused, and takes nobody's turn", async (t) => {
-  const { bring, doAll, clock, turns, names } = desk();
-  const leave = await turns.acquire(a);
+  const { bring, doAll, clock, mutex, names } = desk();
+  const leave = await mutex.acquire(a);
   const early = bring("a1", a);
   await clock.pass(10_000);
   void bring("a2", a);

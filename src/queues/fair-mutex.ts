@@ -31,7 +31,7 @@ interface Held {
 }
 
 type Release = () => void;
-type Turn = (release: Release) => void;
+type Waiter = (release: Release) => void;
 
 /**
  * Lets one task run at a time. The next one is of the owner who has used the least time, so that nobody waits for all
@@ -39,8 +39,8 @@ type Turn = (release: Release) => void;
  */
 export class FairMutex {
   private readonly held = new Set<Held>();
-  private readonly urgent = new FairQueue<Turn>();
-  private readonly others: FairQueue<Turn>;
+  private readonly urgent = new FairQueue<Waiter>();
+  private readonly others: FairQueue<Waiter>;
   /** Since when tasks that are not urgent wait, or when the last of them started. */
   private putOffSince = 0;
   private readonly clock: Clock;
@@ -67,7 +67,7 @@ export class FairMutex {
     return !first || (this.held.size === 1 && first.isLong && first.owner !== owner);
   };
 
-  private start(queue: FairQueue<Turn>, owners: Owners): Release {
+  private start(queue: FairQueue<Waiter>, owners: Owners): Release {
     const begun = this.clock.now();
     const held: Held = { owner: owners[0]!, isLong: false };
     this.held.add(held);
@@ -100,16 +100,16 @@ export class FairMutex {
     const queue = isUrgent ? this.urgent : this.others;
     if (!isUrgent && queue.length === 0) this.putOffSince = this.clock.now();
     return new Promise((resolve, reject) => {
-      const turn = (release: Release) => {
+      const waiter = (release: Release) => {
         cancel();
         resolve(release);
       };
       const refuse = () => reject(this.refused());
       const cancel = this.clock.after(timeoutMs, () => {
-        queue.remove(owners, turn);
+        queue.remove(owners, waiter);
         refuse();
       });
-      if (!queue.add(owners, turn)) return;
+      if (!queue.add(owners, waiter)) return;
       cancel();
       refuse();
     });

@@ -1,5 +1,5 @@
 import t from "tap";
-import { InFlight } from "../../src/turns/in-flight.js";
+import { InFlight } from "../../src/queues/in-flight.js";
 
 const always = () => true;
 

@@ -1,13 +1,13 @@
 import { type Clock, systemClock } from "../clock.js";
-import { clientOwners, networkOf } from "../turns/clients.js";
-import { FairQueue } from "../turns/fair-queue.js";
+import { clientOwners, networkOf } from "../queues/clients.js";
+import { FairQueue } from "../queues/fair-queue.js";
 
 /**
- * Whose body is read or sent on in a turn of the event loop. The library hands over all that has arrived on each connection,
- * and fast sockets take all that they are given, which can be megabytes of each of hundreds, before anything else runs. So
- * bodies that have brought or sent much wait, and one of them goes on in a turn, clients as often as each other.
+ * Fair queue of bodies that have brought or sent much: in a turn of the event loop one of them goes on, clients as often as each
+ * other. The library hands over all that has arrived on each connection, and fast sockets take all that they are given, which can
+ * be megabytes of each of hundreds, before anything else runs.
  */
-export class BodyTurns {
+export class BodyQueue {
   private readonly waiting = new FairQueue<() => void>();
   /** Whether the turn that comes is a body's. */
   private isTaken = false;

@@ -1,5 +1,5 @@
 import t from "tap";
-import { Slices } from "../../src/turns/slices.js";
+import { Slices } from "../../src/queues/slices.js";
 
 /** Works that take long, by a clock that is set by hand. */
 

@@ -1,17 +1,17 @@
 import { type Clock, delay } from "../clock.js";
-import { FairSemaphore, type PermitRequest } from "../turns/fair-semaphore.js";
+import { FairSemaphore, type PermitRequest } from "../queues/fair-semaphore.js";
 
 /**
  * Lets exports draw what others leave of a node's render host: one metatile at a time, while nobody else's waits. Projects
  * take turns, and the exports of each.
  */
 
-export interface RenderTurnsOptions {
+export interface RenderQueueOptions {
   /** Tasks of the render host, of everybody. */
   readonly load: () => { readonly waiting: number; readonly running: number };
   /** Tasks that it works on at once. */
   readonly concurrency: number;
-  /** Longest wait for the turns of other exports. */
+  /** Longest wait for other exports. */
   readonly timeoutMs: number;
   readonly clock: Clock;
 }
@@ -20,12 +20,12 @@ export interface RenderTurnsOptions {
 const patienceMs = 1_000;
 const pollMs = 10;
 
-export class RenderTurns {
-  private readonly turn: FairSemaphore;
+export class RenderQueue {
+  private readonly semaphore: FairSemaphore;
 
-  constructor(private readonly options: RenderTurnsOptions) {
+  constructor(private readonly options: RenderQueueOptions) {
     const { timeoutMs, clock } = options;
-    this.turn = new FairSemaphore({
+    this.semaphore = new FairSemaphore({
       permits: 1,
       mostWaiting: 64,
       timeoutMs,
@@ -35,11 +35,11 @@ export class RenderTurns {
   }
 
   /** Does the work when it is its turn. @throws Failure busy; the signal's reason; what the work throws */
-  async take<Result>(
+  async run<Result>(
     work: () => Promise<Result>,
     { owners, signal }: Required<PermitRequest>,
   ): Promise<Result> {
-    const release = await this.turn.acquire({ owners, signal });
+    const release = await this.semaphore.acquire({ owners, signal });
     try {
       await this.untilIdle(signal);
       return await work();

@@ -1,19 +1,19 @@
 import { type Clock, systemClock } from "../clock.js";
-import { clientOwners, networkOf } from "../turns/clients.js";
-import { FairQueue } from "../turns/fair-queue.js";
+import { clientOwners, networkOf } from "../queues/clients.js";
+import { FairQueue } from "../queues/fair-queue.js";
 
 /** For how long requests that have arrived may begin before the event loop goes on to what else waits, in ms. */
 const turnMs = 20;
 
 /**
- * The time within one turn of the event loop in which requests begin. The library hands over all requests that it has read
- * before anything else runs: 512 KiB of a connection that sends thousands without waiting for an answer, of each connection.
- * Those that come when the time of a turn is spent begin in later turns, clients as often as each other.
+ * Fair queue of requests. They may begin within a limited time of each turn of the event loop; those that come when it is spent
+ * begin in later turns, clients as often as each other. The library hands over all requests that it has read before anything else
+ * runs: 512 KiB of a connection that sends thousands without waiting for an answer, of each connection.
  *
- * (The library closes a connection that sends another request while one waits. So whoever sends that many at once has to
+ * (The library closes a connection that sends another request while one waits. So a client that sends that many at once has to
  * send what was not answered again, as RFC 9112, section 9.3.2, tells clients to.)
  */
-export class LoopTurn {
+export class RequestQueue {
   private readonly waiting = new FairQueue<() => void>();
   /** When requests that arrive in this turn have to wait; undefined = none has come in this turn. */
   private until: number | undefined;
@@ -21,7 +21,7 @@ export class LoopTurn {
   constructor(private readonly clock: Pick<Clock, "now" | "turn"> = systemClock) {}
 
   /** Whether the time of this turn, which begins when this is first asked in it, is spent: what arrives now has to wait. */
-  isSpent(): boolean {
+  isTurnSpent(): boolean {
     const now = this.clock.now();
     if (this.until === undefined) {
       this.until = now + turnMs;
@@ -45,7 +45,7 @@ export class LoopTurn {
   };
 
   private readonly beginNext = (): void => {
-    if (this.isSpent()) return;
+    if (this.isTurnSpent()) return;
     const next = this.waiting.take();
     if (!next) return;
     const begun = this.clock.now();

@@ -1,6 +1,6 @@
 /**
- * Who takes turns with others: a client is an account (`a7`), or the network of somebody who is not signed in. Whoever has an
- * IPv6 address has the 2⁶⁴ of its network, and often the 65,536 networks of a site, which count as one beside others.
+ * Clients, as fair queues count them: a client is an account (`a7`), or the network of somebody who is not signed in. A user of
+ * IPv6 has the 2⁶⁴ addresses of a network, and often the 65,536 networks of a site. A site counts as one client beside others.
  */
 
 /**

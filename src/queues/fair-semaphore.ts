@@ -42,8 +42,8 @@ const leastMs = 1;
  * number and by time. When too many wait, the last of the owner with most waiting is refused, be it new or not.
  *
  * ```
- * const turns = new FairSemaphore({ permits: 4, kept: 1, mostWaiting: 256, timeoutMs: 10_000, refusal: "…" });
- * const release = await turns.acquire({ owners: [`p${project.id}`, client], signal });
+ * const semaphore = new FairSemaphore({ permits: 4, kept: 1, mostWaiting: 256, timeoutMs: 10_000, refusal: "…" });
+ * const release = await semaphore.acquire({ owners: [`p${project.id}`, client], signal });
  * ```
  */
 export class FairSemaphore {
