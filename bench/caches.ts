@@ -6,7 +6,7 @@ import { join } from "node:path";
 
 /** Real caches in front of a server, with the configuration files that the project offers. */
 
-export interface Edge {
+export interface FrontCache {
   /** Without a slash at its end. */
   readonly url: string;
   stop(): Promise<void>;
@@ -38,7 +38,7 @@ export async function startVarnish(
   port: number,
   backend: number,
   changes: readonly (readonly [what: string, by: string])[] = [],
-): Promise<Edge> {
+): Promise<FrontCache> {
   const folder = mkdtempSync(join(tmpdir(), "mapwright-varnish-"));
   const vcl = join(folder, "mapwright.vcl");
   let text = readFileSync("config/varnish/mapwright.vcl", "utf8");
@@ -73,7 +73,7 @@ export function replaced(text: string, what: string, by: string): string {
 }
 
 /** A program that listens on a port, and its folder, which is removed at its end. @throws Error when it does not start */
-export async function running(child: ChildProcess, port: number, folder: string): Promise<Edge> {
+export async function running(child: ChildProcess, port: number, folder: string): Promise<FrontCache> {
   let said = "";
   for (const stream of [child.stdout!, child.stderr!])
     stream.setEncoding("utf8").on("data", (text: string) => {

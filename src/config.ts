@@ -67,8 +67,8 @@ const reservedAliases: ReadonlySet<string> = new Set([
   "layer_icon",
 ]);
 
-/** What else must be set, by the kind of the edge. */
-const neededOfEdge: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+/** What else must be set, by the kind of the CDN. */
+const neededOfCdn: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   varnish: { urls: "the addresses of Varnish, such as http://127.0.0.1:6081" },
   fastly: { service: "the id of the service at Fastly", token: "a token of Fastly that may purge" },
   cloudflare: { service: "the id of the zone at Cloudflare", token: "a token of Cloudflare that may purge" },
@@ -214,7 +214,7 @@ export const configSchema = z.strictObject({
       /** Plans (what is drawn, and how) kept in the memory of one node. */
       planBytes: bytes.default(64 * 1024 ** 2),
       redisSeconds: count(0, 31_536_000).default(604_800),
-      /** "" = as the edge needs it. */
+      /** "" = as the CDN needs it. */
       cacheControl: text.regex(/^[\x20-\x7e]*$/, "printable ASCII").default(""),
       /** Metatiles that may wait for the render host; beyond it tiles are answered 503. */
       queueLength: count(1, 100_000).default(256),
@@ -241,11 +241,11 @@ export const configSchema = z.strictObject({
       /** The service of Fastly, or the zone of Cloudflare. */
       service: text.regex(/^[A-Za-z0-9]*$/, "letters and digits").default(""),
       token: text.regex(/^[\x21-\x7e]*$/, "printable ASCII characters without spaces").default(""),
-      /** The key that all public answers have. Installations that share an edge have different ones. */
+      /** The key that all public answers have. Installations that share a CDN have different ones. */
       name: text
         .regex(/^[A-Za-z0-9_-]{1,40}$/, "up to 40 letters, digits, hyphens and underscores")
         .default("mapwright"),
-      /** How long the edge keeps what it is not told to drop. */
+      /** How long the CDN keeps what it is not told to drop. */
       seconds: count(1, 31_536_000).default(86_400),
       /** Varnish is told at once. Others are told again after this time, for answers that were on their way. */
       repeatSeconds: count(0, 600).default(5),
@@ -253,7 +253,7 @@ export const configSchema = z.strictObject({
       perMinute: count(1, 100_000).default(5),
     })
     .superRefine(({ kind, ...edge }, context) => {
-      for (const [key, needed] of Object.entries(neededOfEdge[kind] ?? {})) {
+      for (const [key, needed] of Object.entries(neededOfCdn[kind] ?? {})) {
         if (edge[key as keyof typeof edge].toString() === "")
           context.addIssue({ code: "custom", path: [key], message: `${needed}, as edge.kind is ${kind}` });
       }

@@ -21,13 +21,13 @@ export interface Gauges {
   };
   readonly metatilesInFlight: number;
   readonly changeListeners: number;
-  readonly edge: {
+  readonly cdn: {
     readonly leads: boolean;
     readonly done: number;
     readonly failed: number;
     readonly keys: number;
   };
-  readonly edgeLagSeconds: () => number | Promise<number>;
+  readonly cdnLagSeconds: () => number | Promise<number>;
   readonly packed: { readonly tiles: number; readonly savedBytes: number };
   readonly tileMemory: { readonly tiles: number; readonly bytes: number };
   readonly databasePool: {
@@ -178,25 +178,19 @@ export class Metrics {
     );
     gauge("metatiles_in_flight", "Metatiles that requests wait for.", (now) => now.metatilesInFlight);
     gauge("change_listeners", "Open maps that listen for changes.", (now) => now.changeListeners);
-    gauge("edge_leads", "Whether this node tells the edge what has changed.", (now) =>
-      Number(now.edge.leads),
-    );
+    gauge("edge_leads", "Whether this node tells the edge what has changed.", (now) => Number(now.cdn.leads));
     gauge(
       "edge_lag_seconds",
       "Age of the oldest change that an instance of the edge was not told, as the database has it, on each node.",
-      (now) => now.edgeLagSeconds(),
+      (now) => now.cdnLagSeconds(),
     );
-    gauge(
-      "edge_purges",
-      "Batches of changes that the edge was told since the start.",
-      (now) => now.edge.done,
-    );
+    gauge("edge_purges", "Batches of changes that the edge was told since the start.", (now) => now.cdn.done);
     gauge(
       "edge_purges_failed",
       "Batches that the edge did not take; they are told again.",
-      (now) => now.edge.failed,
+      (now) => now.cdn.failed,
     );
-    gauge("edge_purged_keys", "Keys that the edge was told since the start.", (now) => now.edge.keys);
+    gauge("edge_purged_keys", "Keys that the edge was told since the start.", (now) => now.cdn.keys);
     gauge("tile_memory_tiles", "Tiles in this node's memory.", (now) => now.tileMemory.tiles);
     gauge("tile_memory_bytes", "Bytes of tiles in this node's memory.", (now) => now.tileMemory.bytes);
     gauge("packed_tiles", "Tiles packed more closely since the start.", (now) => now.packed.tiles);

@@ -18,14 +18,14 @@ import { startFileSweep } from "./catalog/file-sweep.js";
 import { StoreWatch } from "./catalog/installation.js";
 import { KeptTexts } from "./catalog/kept-texts.js";
 import { startRemoval } from "./catalog/removal.js";
+import { CdnHeaders } from "./cdn/headers.js";
+import { cdnTarget, purgeServicesOf } from "./cdn/purge-services.js";
+import { PurgedVersions } from "./cdn/purged-versions.js";
+import { Purger } from "./cdn/purger.js";
 import { pruneChangeLog } from "./changes/prune.js";
 import { systemClock } from "./clock.js";
 import type { Config } from "./config.js";
 import { loadDocumentation } from "./docs/documentation.js";
-import { EdgeHeaders } from "./edge/headers.js";
-import { edgeTarget, purgeServicesOf } from "./edge/purge-services.js";
-import { PurgedVersions } from "./edge/purged-versions.js";
-import { Purger } from "./edge/purger.js";
 import { createFileExports } from "./export/file-exports.js";
 import { RenderQueue } from "./export/render-queue.js";
 import { TileExports } from "./export/tile-exports.js";
@@ -120,8 +120,8 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   const { plugins, problems } = await loadPlugins(config.visualPlugins);
   for (const problem of problems) log.error(problem, "a plug-in for visualizations cannot be used");
   const thinnings = makeThinnings(db, log);
-  const edgeHeaders = new EdgeHeaders(config);
-  const edgeVersions = new PurgedVersions(edgeHeaders.isPurged, systemClock);
+  const cdnHeaders = new CdnHeaders(config);
+  const purgedVersions = new PurgedVersions(cdnHeaders.isPurged, systemClock);
   let purger: Purger | undefined;
   const path = wireTilePath<CachedAnswer>({
     config,
@@ -144,7 +144,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
       leftOut: (cause) => metrics.leftOut(cause),
       catalogueChanged: () => publicMaps.catalogueChanged(),
       noted: (kind, id) => purger?.note(kind, id),
-      edgePurged: (versions) => edgeVersions.purged(versions),
+      cdnPurged: (versions) => purgedVersions.purged(versions),
       purged: () => purger?.noteAll(),
       imported: () => search.reconsider(),
       historyChanged: () => {
@@ -160,7 +160,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     db: db.for({ client: manyClients.events, project: "", purpose: "reads" }),
     changes,
     watchers,
-    edge: edgeVersions,
+    cdn: purgedVersions,
     clock: systemClock,
     slices: path.slices,
     time: Date.now,
@@ -173,8 +173,8 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     bodies: bodies.counts(),
     metatilesInFlight: tiles.making + path.vectorTiles.making,
     changeListeners: mapEvents.listeners,
-    edge: purger?.counts ?? { leads: false, done: 0, failed: 0, keys: 0 },
-    edgeLagSeconds: () => purger?.lagSeconds() ?? 0,
+    cdn: purger?.counts ?? { leads: false, done: 0, failed: 0, keys: 0 },
+    cdnLagSeconds: () => purger?.lagSeconds() ?? 0,
     packed: packing?.counts ?? { tiles: 0, savedBytes: 0 },
     tileMemory: path.memory.counts(),
     databasePool: db.counts(),
@@ -260,7 +260,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     versions: changes,
     mapEvents,
     printSemaphore: printSemaphore(config),
-    edgeHeaders,
+    cdnHeaders,
     planner,
     thinnings,
     search,
@@ -288,7 +288,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
       services: purges,
       everything: config.edge.name,
       clock: systemClock,
-      target: `${edgeTarget(config)} ${programVersion()}`,
+      target: `${cdnTarget(config)} ${programVersion()}`,
     });
   const pruning = startPruning(
     [() => pruneChangeLog(db), () => pruneAnswers(db), () => pruneJobs(db), () => pruneTallies(db)],

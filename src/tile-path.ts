@@ -81,11 +81,11 @@ export interface TilePathEvents {
   readonly leftOut: (cause: MissingCause) => void;
   /** A project or a map changed. */
   readonly catalogueChanged: () => void;
-  /** Something changed that the edge has to be told of. */
+  /** Something changed that the CDN has to be told of. */
   readonly noted: NonNullable<ChangeListener["noted"]>;
-  /** The edge was told of these. */
-  readonly edgePurged: NonNullable<ChangeListener["edgePurged"]>;
-  /** Cached tiles were dropped at an operator's wish, or changes were not heard of: the edge may know of neither. */
+  /** The CDN was told of these. */
+  readonly cdnPurged: NonNullable<ChangeListener["cdnPurged"]>;
+  /** Cached tiles were dropped at an operator's wish, or changes were not heard of: the CDN may know of neither. */
   readonly purged: () => void;
   /** A file was imported into a layer. */
   readonly imported: () => void;
@@ -154,7 +154,7 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
         watchers.mapChanged(id);
       },
       noted: on.noted,
-      edgePurged: on.edgePurged,
+      cdnPurged: on.cdnPurged,
       layerChanged: (layer, area) => watchers.layerChanged(layer, area),
       historyChanged: () => {
         bad.clear();

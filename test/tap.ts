@@ -44,7 +44,7 @@ const mostSaid = 20_000;
 const mostAgain = 4;
 
 /** Not those that look for what must never happen: once is enough there. */
-const mayRunAgain = (file: string): boolean => !/simulation|freshness|fuzz|edge\/varnish/.test(file);
+const mayRunAgain = (file: string): boolean => !/simulation|freshness|fuzz|cdn\/varnish/.test(file);
 
 interface Outcome extends Counts {
   readonly failures: string;

@@ -183,7 +183,7 @@ const lookingForGreen = `(wanted) => {
   });
 }`;
 
-/** Resolves when the edge was told of all that is committed. */
+/** Resolves when the CDN was told of all that is committed. */
 async function untilTold(client: pg.Client): Promise<void> {
   for (;;) {
     const { rowCount } = await client.query("select from edge_outdated limit 1");

@@ -42,7 +42,7 @@ const order = [
   ["src/hosts/messages", "src/queues"],
   ["src/storage", "src/hosts"],
   ["src/changes"],
-  ["src/edge"],
+  ["src/cdn"],
   ["src/style"],
   ["src/visual"],
   ["src/catalog"],

@@ -6,9 +6,9 @@ import type { TileKeys } from "../access/tile-keys.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { StoreWatch } from "../catalog/installation.js";
 import type { KeptTexts } from "../catalog/kept-texts.js";
+import type { CdnHeaders } from "../cdn/headers.js";
 import type { ChangeLog, Changes } from "../changes/change-log.js";
 import type { Config } from "../config.js";
-import type { EdgeHeaders } from "../edge/headers.js";
 import type { FileExports } from "../export/export-content.js";
 import type { TileExports } from "../export/tile-exports.js";
 import type { BodyThreads } from "../features/body-threads.js";
@@ -54,7 +54,7 @@ export interface Services {
   readonly store: Pick<StoreWatch, "isOurs">;
   /** Read large bodies. */
   readonly bodies: Pick<BodyThreads, "object" | "geometry" | "bulk" | "digest">;
-  /** Reads lists that a purged edge keeps. */
+  /** Reads lists that a purged CDN keeps. */
   readonly readAhead: ReadAhead;
   readonly redis: Redis;
   readonly catalog: Catalog;
@@ -89,7 +89,7 @@ export interface Services {
   readonly mapEvents: MapEvents;
   /** Of drawing maps for documents. */
   readonly printSemaphore: Pick<FairSemaphore, "acquire">;
-  readonly edgeHeaders: EdgeHeaders;
+  readonly cdnHeaders: CdnHeaders;
   readonly planner: Planner;
   readonly thinnings: ThinningMaker;
   readonly search: SearchService;

@@ -16,7 +16,7 @@ import {
 import type { Area, LayerVersion } from "./layer-version.js";
 import { Listener } from "./listener.js";
 import { MissedChanges } from "./missed-changes.js";
-import { type EdgeVersion, type Mark, parseNotification } from "./notification.js";
+import { type Mark, type PurgedVersion, parseNotification } from "./notification.js";
 import { Propagation } from "./propagation.js";
 import { deleteDroppedNode, dropNode, notify, registerNode, unregisterNode } from "./server-nodes.js";
 import { TrackedLayers } from "./tracked-layers.js";
@@ -50,10 +50,10 @@ export interface ChangeListener {
   purged(): void;
   /** A file was imported into a layer. */
   imported(): void;
-  /** Something was announced that the edge has to be told of. */
+  /** Something was announced that the CDN has to be told of. */
   noted?(kind: "layer" | "map" | "project", id: number): void;
-  /** The edge was told of it. */
-  edgePurged?(versions: readonly EdgeVersion[]): void;
+  /** The CDN was told of it. */
+  cdnPurged?(versions: readonly PurgedVersion[]): void;
   /** Objects of a layer that the node tracks changed. */
   layerChanged?(layer: LayerVersion, area: Area): void;
 }
@@ -303,8 +303,8 @@ export class ChangeLog implements Changes {
       case "purged":
         listener.purged();
         break;
-      case "edge":
-        listener.edgePurged?.(notification.versions);
+      case "cdn":
+        listener.cdnPurged?.(notification.versions);
         break;
       case "imported":
         listener.imported();

@@ -11,7 +11,7 @@ import type { Area, LayerChange } from "./layer-version.js";
  *     N <node>, D <node>, Q <node>                    a node joined, was dropped by another, left
  *     K <node> <from> <receipt> …                     `from` acknowledges these marks of `node`
  *     C, S                                            cached tiles are to be dropped; data were imported
- *     E l<layer>:<version> m<map>:<revision> …        the edge has dropped what was before these versions
+ *     E l<layer>:<version> m<map>:<revision> …        the CDN has dropped what was before these versions
  */
 
 /** Identifies a committed transaction of a node, which waits until all nodes have received this notification. */
@@ -21,7 +21,7 @@ export interface Mark {
 }
 
 /** Of a layer or map. */
-export interface EdgeVersion {
+export interface PurgedVersion {
   readonly kind: "layer" | "map";
   readonly id: number;
   readonly version: number;
@@ -44,7 +44,7 @@ export type Notification =
       readonly receipts: readonly string[];
     }
   | { readonly kind: "purged" | "imported" }
-  | { readonly kind: "edge"; readonly versions: readonly EdgeVersion[] }
+  | { readonly kind: "cdn"; readonly versions: readonly PurgedVersion[] }
   /** Of a change that cannot be read: what changed has to be looked up. */
   | { readonly kind: "damaged" };
 
@@ -86,7 +86,7 @@ export function parseNotification(payload: string): Notification | undefined {
     case "C":
       return { kind: "purged" };
     case "E":
-      return { kind: "edge", versions: payload.split(" ").slice(1).flatMap(edgeVersionOf) };
+      return { kind: "cdn", versions: payload.split(" ").slice(1).flatMap(purgedVersionOf) };
     case "S":
       return { kind: "imported" };
     default:
@@ -94,7 +94,7 @@ export function parseNotification(payload: string): Notification | undefined {
   }
 }
 
-function edgeVersionOf(text: string): EdgeVersion[] {
+function purgedVersionOf(text: string): PurgedVersion[] {
   const [, kind, id, version] = /^([lm])(\d+):(\d+)$/.exec(text) ?? [];
   if (kind === undefined) return [];
   return [{ kind: kind === "l" ? "layer" : "map", id: Number(id), version: Number(version) }];

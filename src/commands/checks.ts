@@ -4,8 +4,8 @@ import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
 import { compareStore, isForeign, storeProblems } from "../catalog/installation.js";
+import { purgeServicesOf } from "../cdn/purge-services.js";
 import type { Config } from "../config.js";
-import { purgeServicesOf } from "../edge/purge-services.js";
 import { createLog } from "../log.js";
 import { programName } from "../program-name.js";
 import { adviceOnRefusal } from "../storage/connection-errors.js";
@@ -56,7 +56,7 @@ export async function checkPlugins(entries: readonly string[]): Promise<Check[]>
 }
 
 /** Whether the cache in front of the server takes purges. */
-export async function checkEdge(config: Config): Promise<Check[]> {
+export async function checkCdn(config: Config): Promise<Check[]> {
   const services = [...purgeServicesOf(config)];
   return Promise.all(
     services.map(async ([name, service]) => {

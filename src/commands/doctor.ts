@@ -3,8 +3,8 @@ import { programName } from "../program-name.js";
 import { checkRaster } from "./check-raster.js";
 import {
   type Check,
+  checkCdn,
   checkData,
-  checkEdge,
   checkMetrics,
   checkNative,
   checkNode,
@@ -37,7 +37,7 @@ export function register(program: Command, env: CommandEnvironment): void {
           checkStore(config),
           checkRaster(config),
           checkMetrics(config),
-          checkEdge(config),
+          checkCdn(config),
         ])
       ).flat();
       if (options.json) print(env, JSON.stringify(checks, null, 2));

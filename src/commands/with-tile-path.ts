@@ -59,7 +59,7 @@ export async function withTilePath<T>(
         catalogueChanged: nothing,
         imported: nothing,
         noted: nothing,
-        edgePurged: nothing,
+        cdnPurged: nothing,
         purged: nothing,
         historyChanged: () => render.renew(),
       },

@@ -11,7 +11,7 @@ export const workLock = {
   fileSweep: "hashtext('mapwright sweep files')",
   searchIndexes: "hashtext('mapwright search indexes')",
   importJobs: "hashtext('mapwright import jobs')",
-  edge: "hashtext('mapwright edge')",
+  cdn: "hashtext('mapwright edge')",
   thinnings: "hashtext('mapwright thinnings')",
 } as const;
 

@@ -8,6 +8,9 @@ import type pg from "pg";
  *
  * An older version must not put its functions in the place of newer ones. It stays away from a schema whose migrations it does
  * not know, so that a changed function comes with a migration that names it (`test/storage/schema.test.ts` asks for one).
+ *
+ * Tables, columns and functions keep their names, which older versions of the program know. Some say another word than the rest of
+ * the code: `edge` is the CDN.
  */
 
 const folder = new URL("./functions/", import.meta.url);

@@ -159,7 +159,7 @@ export class TileAnswers<Answer, P extends TilePlan = Plan, A extends AnyAddress
     // Nothing is awaited from here on, so that what is found current is current when it is cached.
     const isCurrent =
       plan.complete && !tile.missing && isPlanCurrent(plan) && tiles.isCurrent(plan, address.coord, tile);
-    // Otherwise the edge may have been told of a change that this node has not received.
+    // Otherwise the CDN may have been told of a change that this node has not received.
     const isTrusted = changes.trusted;
     const { expiresAt } = tile;
     const ownSeconds =

@@ -1,11 +1,11 @@
 import { setMaxListeners } from "node:events";
 import { mayRead } from "../access/rights.js";
 import { type Caller, type MapState, publicCaller } from "../catalog/state.js";
+import type { PurgedVersions } from "../cdn/purged-versions.js";
 import type { ChangeLog } from "../changes/change-log.js";
 import type { Area, LayerVersion } from "../changes/layer-version.js";
 import type { Watcher, Watchers } from "../changes/watchers.js";
 import type { Clock } from "../clock.js";
-import type { PurgedVersions } from "../edge/purged-versions.js";
 import { eitherSignal } from "../either-signal.js";
 import { busy, Failure } from "../errors.js";
 import { toDegrees } from "../geo/envelope.js";
@@ -21,8 +21,8 @@ export interface MapEventsOptions {
   readonly db: Pick<Database, "query">;
   readonly changes: Pick<ChangeLog, "track" | "epoch">;
   readonly watchers: Watchers;
-  /** Until the edge has dropped what was before a change, it would give the old tile to who hears of it. */
-  readonly edge: Pick<PurgedVersions, "wait">;
+  /** Until the CDN has dropped what was before a change, it would give the old tile to who hears of it. */
+  readonly cdn: Pick<PurgedVersions, "wait">;
   readonly clock: Clock;
   readonly slices: Pick<Slices, "whole">;
   /** Milliseconds since 1970. */
@@ -282,7 +282,7 @@ export class MapEvents {
             await watch();
             for (const id of pending.changed.keys()) if (!pending.layers.has(id)) pending.changed.delete(id);
             if (map.revision !== revision)
-              await this.options.edge.wait([{ kind: "map", id: map.id, version: map.revision }]);
+              await this.options.cdn.wait([{ kind: "map", id: map.id, version: map.revision }]);
             yield `${mapEvent}id: ${this.idOf(map)}\n\n`;
           }
         }
@@ -322,10 +322,10 @@ export class MapEvents {
     return versions;
   }
 
-  /** Waits until the edge has dropped what was before the layers' versions. */
+  /** Waits until the CDN has dropped what was before the layers' versions. */
   private dropped({ held }: Pending, layers: readonly number[]): Promise<void> {
     const versions = layers.flatMap((id) => held.get(id) ?? []);
-    return this.options.edge.wait(versions.map(({ id, version }) => ({ kind: "layer", id, version })));
+    return this.options.cdn.wait(versions.map(({ id, version }) => ({ kind: "layer", id, version })));
   }
 
   /** Waits for something to tell, or for the end. @returns false when there was nothing for a while */

@@ -1,14 +1,14 @@
 import t from "tap";
 import { layerSymbol } from "../../src/api/resources/layer-symbols.js";
 import type { Slices } from "../../src/queues/slices.js";
-import { toldEdge } from "../support/edge.js";
+import { toldCdn } from "../support/cdn.js";
 import { makeMap, makeStyledLayer } from "../support/maps.js";
 import { picture } from "../support/pictures.js";
 import { startServer, waitFor } from "../support/server.js";
 
 /** Icons of layers. */
 
-const server = await startServer({ config: toldEdge });
+const server = await startServer({ config: toldCdn });
 t.teardown(() => server.stop());
 await makeMap(server, "m");
 const styles = {

@@ -4,7 +4,7 @@ import sharp from "sharp";
 import t from "tap";
 import { PictureFiles } from "../../src/hosts/picture-files.js";
 import { Pictures } from "../../src/hosts/pictures.js";
-import { toldEdge } from "../support/edge.js";
+import { toldCdn } from "../support/cdn.js";
 import { quietLog } from "../support/log.js";
 import { makeMap } from "../support/maps.js";
 import { picture } from "../support/pictures.js";
@@ -14,7 +14,7 @@ import { makeFileLayer, makeObject, send } from "./files.support.js";
 /** Attached pictures in other sizes and formats, hostile ones among them. */
 
 const server = await startServer({
-  config: { ...toldEdge, "images.memoryBytes": 1_000_000, "images.diskBytes": 2_000_000 },
+  config: { ...toldCdn, "images.memoryBytes": 1_000_000, "images.diskBytes": 2_000_000 },
 });
 t.teardown(() => server.stop());
 const { pictures, image, render, config, blobs } = server.nodes[0]!.services;

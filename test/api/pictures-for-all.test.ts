@@ -4,14 +4,14 @@ import { addMember } from "../../src/access/accounts.js";
 import { setGrant } from "../../src/access/grants.js";
 import { setPublication } from "../../src/catalog/maps.js";
 import { createProject } from "../../src/catalog/projects.js";
-import { toldEdge } from "../support/edge.js";
+import { toldCdn } from "../support/cdn.js";
 import { addObject, makeMap, makeStyledLayer, square } from "../support/maps.js";
 import { startServer, type TestServer } from "../support/server.js";
 import { makeFileLayer, makeObject, send } from "./files.support.js";
 
 /** What the public may see is refused to nobody, whatever token comes along. */
 
-const server = await startServer({ config: toldEdge });
+const server = await startServer({ config: toldCdn });
 t.teardown(() => server.stop());
 const { services } = server.nodes[0]!;
 const project = await services.catalog.project("p");

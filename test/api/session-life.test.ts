@@ -154,7 +154,7 @@ t.test("a page that is left alone for an hour loses its session", async (t) => {
   const events = new MapEvents({
     ...{ db: services.db, changes: services.versions, watchers: new Watchers(), clock },
     slices: services.slices,
-    edge: { wait: async () => undefined },
+    cdn: { wait: async () => undefined },
     time: () => clock.now(),
   });
   const heard: string[] = [];

@@ -1,7 +1,7 @@
 import t from "tap";
 import { secretHash } from "../../src/access/sessions.js";
 import { mostOfAccount, mostOfSession } from "../../src/access/tile-keys.js";
-import { toldEdge } from "../support/edge.js";
+import { toldCdn } from "../support/cdn.js";
 import { makeMap, makeStyledLayer } from "../support/maps.js";
 import { picture } from "../support/pictures.js";
 import { startServer } from "../support/server.js";
@@ -11,7 +11,7 @@ import { get, grant, inRed, login, makeClosedMap, makeKey, statusOf } from "./ti
 
 const server = await startServer({
   nodes: 2,
-  config: { ...toldEdge, tileKeySeconds: 3_600, sessionIdleSeconds: 120 },
+  config: { ...toldCdn, tileKeySeconds: 3_600, sessionIdleSeconds: 120 },
 });
 /** After which a use of a key is one of its session again. */
 const rest = () => new Promise((resolve) => setTimeout(resolve, 2_100));

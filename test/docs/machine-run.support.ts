@@ -22,7 +22,7 @@ export const leftOut: readonly (readonly [RegExp, string])[] = [
   ],
   [/^journalctl /, "needs systemd itself"],
   [/^systemctl edit /, "opens an editor"],
-  [/^curl\b.*:6081\//, "needs Varnish as a service, which test/edge has"],
+  [/^curl\b.*:6081\//, "needs Varnish as a service, which test/cdn has"],
   [/^node config\/setup\/prepare\.js /, "installs packages, and builds"],
   [/^npm run (?:bench|soak)\b/, "takes minutes; test/bench has shorter ones"],
 ];

@@ -2,7 +2,7 @@ import t from "tap";
 import { prebuildHeaders } from "../../src/http/cached.js";
 import { json, type Route } from "../../src/http/types.js";
 import { eventually, freePort, speak, startServer, statusOf, Wire } from "../http/harness.js";
-import { startPlainNginx } from "../support/edge.js";
+import { startPlainNginx } from "../support/cdn.js";
 
 /** Proxies and clients that speak an older HTTP, or close each connection. */
 
@@ -110,15 +110,15 @@ t.test("a plain nginx shows that reason; with HTTP/1.1 it is served", async (t) 
   t.match(await get(plain.url, "/json/"), { status: 505, text: /does not support HTTP\/1\.0/ });
   await plain.stop();
   for (const more of ["proxy_http_version 1.1;", 'proxy_http_version 1.1; proxy_set_header Connection "";']) {
-    const edge = await startPlainNginx(port, server.port, more);
+    const cache = await startPlainNginx(port, server.port, more);
     for (let round = 0; round < 3; round++) {
-      t.same(await get(edge.url, "/json/"), { status: 200, text: '"an answer"' });
-      t.same(await get(edge.url, "/stream/"), { status: 200, text: "astream" });
-      t.equal((await get(edge.url, "/tile/")).text.length, 9);
+      t.same(await get(cache.url, "/json/"), { status: 200, text: '"an answer"' });
+      t.same(await get(cache.url, "/stream/"), { status: 200, text: "astream" });
+      t.equal((await get(cache.url, "/tile/")).text.length, 9);
     }
-    const long = await get(edge.url, "/json/", { "x-long": "a".repeat(5_000) });
+    const long = await get(cache.url, "/json/", { "x-long": "a".repeat(5_000) });
     t.match(long, { status: 431, text: /Request Header Fields Too Large/ });
-    await edge.stop();
+    await cache.stop();
   }
 });
 

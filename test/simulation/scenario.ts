@@ -1,6 +1,6 @@
 import { retryMs } from "../../src/tiles/bad-layers.js";
+import { type Reading, readings } from "./cdn.js";
 import { statistics } from "./database.js";
-import { type Reading, readings } from "./edge.js";
 import { cells, cellsOf, requestedTiles } from "./places.js";
 import { laneMs, Random } from "./scheduler.js";
 import { type Address, addressOf, type Conditions, type Node, styleRetryMs, World } from "./world.js";
@@ -36,8 +36,8 @@ export function scenarioOf(seed: number): Scenario {
   const long = !calm && random.chance(0.08);
   const small = !calm && random.chance(0.4);
   const hasFailover = !calm && random.chance(0.12);
-  // What another history does to the edge is the purger's.
-  const edge = !calm && !hasFailover && random.chance(long ? 0.5 : 0.12);
+  // What another history does to the CDN is the purger's.
+  const cdn = !calm && !hasFailover && random.chance(long ? 0.5 : 0.12);
   const addresses = pickAddresses(random, small ? 3 : random.pick([1, 1, 1, 2, 3]));
   const conditions: Conditions = {
     seed,
@@ -48,7 +48,7 @@ export function scenarioOf(seed: number): Scenario {
     slowStyles: !calm && random.chance(0.06),
     colliding: random.chance(0.2),
     calm,
-    edge,
+    cdn,
     lengthMs: long ? longMs : lengthMs,
   };
   const steps: Step[] = [];
@@ -68,7 +68,7 @@ export function scenarioOf(seed: number): Scenario {
   for (let requests = random.below(4); requests > 0; requests--) add("request", requestRandom);
   for (let edits = 1 + random.below(3); edits > 0; edits--) add(...pickEdit(random, calm));
   if (hasFailover) addFailover(random, add);
-  if (edge) addEdge(random, add, long);
+  if (cdn) addCdn(random, add, long);
   const faults = calm || random.chance(0.4) ? 0 : 1 + random.below(2);
   for (let index = 0; index < faults; index++) add(...pickFault(random));
   return { conditions, steps };
@@ -100,7 +100,7 @@ export function play({ conditions, steps }: Scenario): World {
   waitUntilQuiet(world);
   if (world.violation) return world;
   world.requireLatest();
-  world.checkEdge();
+  world.checkCdn();
   if (world.violation) return world;
   world.faulty = false;
   // By then styles that timed out are compiled again.
@@ -123,7 +123,7 @@ function waitUntilQuiet(world: World): void {
   const isQuiet = () =>
     world.open.size === 0 &&
     world.database.isQuiet &&
-    !world.edge?.untold &&
+    !world.cdn?.untold &&
     serving(world).every(
       ({ path, pausedUntil }) => path.changes.trusted && pausedUntil + laneMs < scheduler.now,
     );
@@ -293,19 +293,19 @@ const silences: Readonly<Record<string, (world: World, own: Random, node: Node, 
   },
 };
 
-/** The edge is asked for tiles and other answers, while these change. */
-function addEdge(random: Random, add: Add, long: boolean): void {
+/** The CDN is asked for tiles and other answers, while these change. */
+function addCdn(random: Random, add: Add, long: boolean): void {
   const ask = (world: World, own: Random) => {
     const wanted = own.chance(0.4) ? own.pick(world.conditions.addresses) : own.pick(readingNames);
-    world.askEdge(wanted);
+    world.askCdn(wanted);
     for (let again = own.below(3); again > 0; again--)
-      world.scheduler.after(own.below(600), () => world.askEdge(wanted), undefined);
+      world.scheduler.after(own.below(600), () => world.askCdn(wanted), undefined);
   };
-  for (let asks = random.below(long ? 8 : 4) + 2; asks > 0; asks--) add("ask the edge", ask);
+  for (let asks = random.below(long ? 8 : 4) + 2; asks > 0; asks--) add("ask the CDN", ask);
   if (long) {
     // While nobody waits for the node that is silent.
-    const askForTile = (world: World, own: Random) => world.askEdge(own.pick(world.conditions.addresses));
-    for (let asks = 2; asks > 0; asks--) add("ask the edge", askForTile, 2_200 + random.below(900));
+    const askForTile = (world: World, own: Random) => world.askCdn(own.pick(world.conditions.addresses));
+    for (let asks = 2; asks > 0; asks--) add("ask the CDN", askForTile, 2_200 + random.below(900));
     add(...pickEdit(random, false), 2_500 + random.below(900));
   }
   for (let edits = random.below(3) + 1; edits > 0; edits--) {

@@ -4,10 +4,10 @@ import { tileHeaders } from "../../src/api/resources/tile-answer.js";
 import { KeptTexts } from "../../src/catalog/kept-texts.js";
 import type { Caller } from "../../src/catalog/state.js";
 import { publicCaller } from "../../src/catalog/state.js";
+import { keysOf } from "../../src/cdn/purger.js";
+import type { Changed } from "../../src/cdn/state.js";
 import { versionStep } from "../../src/changes/layer-version.js";
 import { configSchema } from "../../src/config.js";
-import { keysOf } from "../../src/edge/purger.js";
-import type { Changed } from "../../src/edge/state.js";
 import { Failure } from "../../src/errors.js";
 import type { TileCoord } from "../../src/geo/tile.js";
 import { HostError } from "../../src/hosts/host.js";
@@ -15,6 +15,7 @@ import type { Headers } from "../../src/http/types.js";
 import { type TilePath, wireTilePath } from "../../src/tile-path.js";
 import { png } from "../../src/tiles/formats.js";
 import { quietLog } from "../support/log.js";
+import { cdnHeaders, pathOf, type Reading, read, repeatMs, SimulatedCdn, untoldMs } from "./cdn.js";
 import {
   type DatabaseAccess,
   SimulatedDatabase,
@@ -22,7 +23,6 @@ import {
   type Tables,
   viewerAccount,
 } from "./database.js";
-import { edgeHeaders, pathOf, type Reading, read, repeatMs, SimulatedEdge, untoldMs } from "./edge.js";
 import { type Entry, Fact } from "./facts.js";
 import { boxOfCell, cells, cellsOf } from "./places.js";
 import { SimulatedRedis } from "./redis.js";
@@ -51,7 +51,7 @@ export interface Conditions {
   /** Short latencies, and no faults. */
   readonly calm: boolean;
   /** There is a cache in front of the nodes. */
-  readonly edge: boolean;
+  readonly cdn: boolean;
   /** Duration of the steps. */
   readonly lengthMs: number;
 }
@@ -121,7 +121,7 @@ export class World {
   readonly open = new Set<Open>();
   /** Requested addresses, the latest last. */
   readonly requested = new Set<Address>();
-  readonly edge: SimulatedEdge<EdgeAnswer> | undefined;
+  readonly cdn: SimulatedCdn<CdnAnswer> | undefined;
   /** Number of rendered metatiles, and their different contents. */
   renders = 0;
   readonly contents = new Set<string>();
@@ -138,7 +138,7 @@ export class World {
     const duplicates = new Random(conditions.seed, 77);
     this.database = new SimulatedDatabase(this.scheduler, () => conditions.doubled && duplicates.chance(0.2));
     this.redis = new SimulatedRedis(this.scheduler);
-    this.edge = conditions.edge ? new SimulatedEdge() : undefined;
+    this.cdn = conditions.cdn ? new SimulatedCdn() : undefined;
     this.fill();
   }
 
@@ -200,8 +200,8 @@ export class World {
       // In calm worlds this is still longer than the interval at which other nodes look for the tile in Redis.
       drawMs: (random) => {
         if (conditions.calm) return random.below(50);
-        // Behind an edge that is told again meanwhile.
-        if (conditions.edge && random.chance(0.2)) return repeatMs + random.below(2_000);
+        // Behind a CDN that is told again meanwhile.
+        if (conditions.cdn && random.chance(0.2)) return repeatMs + random.below(2_000);
         return random.chance(0.1) ? random.below(900) : scheduler.latency();
       },
       onTimeout: (style) => this.styleTimeouts.set(`${name} ${style}`, scheduler.now),
@@ -239,7 +239,7 @@ export class World {
         leftOut: () => undefined,
         catalogueChanged: () => undefined,
         noted: () => undefined,
-        edgePurged: () => undefined,
+        cdnPurged: () => undefined,
         purged: () => undefined,
         imported: () => undefined,
         historyChanged: () => render.renew(),
@@ -430,7 +430,7 @@ export class World {
         const { fact, entry } = made;
         const isWrite = made.payloads[0]!.startsWith("L");
         this.note(() => `${what()} is committed ${who}`);
-        if (this.edge) this.tellEdge(this.edge, made.changed);
+        if (this.cdn) this.tellCdn(this.cdn, made.changed);
         if (!node) return done();
         scheduler.after(
           scheduler.latency(),
@@ -452,11 +452,11 @@ export class World {
     );
   }
 
-  /** A node tells the edge of a change, as the purger does: when all nodes know of it, and again after a while. */
-  private tellEdge(edge: SimulatedEdge<EdgeAnswer>, changed: Changed): void {
+  /** A node tells the CDN of a change, as the purger does: when all nodes know of it, and again after a while. */
+  private tellCdn(cdn: SimulatedCdn<CdnAnswer>, changed: Changed): void {
     const { scheduler } = this;
     const { id, kind } = changed;
-    edge.untold++;
+    cdn.untold++;
     let isTold = false;
     const attempt = () => {
       if (isTold) return;
@@ -475,13 +475,13 @@ export class World {
     const arrived = (keys: readonly string[]) => {
       if (isTold) return;
       isTold = true;
-      this.note(() => `the edge drops what is of ${kind} ${id}`);
-      edge.drop(keys);
+      this.note(() => `the CDN drops what is of ${kind} ${id}`);
+      cdn.drop(keys);
       scheduler.after(
         repeatMs,
         () => {
-          edge.drop(keys);
-          edge.untold--;
+          cdn.drop(keys);
+          cdn.untold--;
         },
         undefined,
       );
@@ -491,21 +491,21 @@ export class World {
 
   // Requests.
 
-  /** Requests from the edge what it may have kept. */
-  askEdge(wanted: Address | Reading): void {
-    const { edge, scheduler } = this;
+  /** Requests from the CDN what it may have kept. */
+  askCdn(wanted: Address | Reading): void {
+    const { cdn, scheduler } = this;
     const raw = typeof wanted === "string" ? pathOf(wanted, statistics) : wanted.raw;
     const nodes = this.nodes.filter(({ serving }) => serving);
-    if (!edge || nodes.length === 0 || edge.kept.has(raw)) return;
+    if (!cdn || nodes.length === 0 || cdn.kept.has(raw)) return;
     const node =
       this.silent?.serving && scheduler.random.chance(0.6) ? this.silent : scheduler.random.pick(nodes);
-    const receive = (answer: EdgeAnswer, headers: Headers, open?: Open) =>
+    const receive = (answer: CdnAnswer, headers: Headers, open?: Open) =>
       scheduler.after(
         scheduler.latency(),
         () => {
           if (open) this.open.delete(open);
-          this.note(() => `the edge receives ${raw} from ${node.name}: ${headers["cache-control"]}`);
-          edge.receive(raw, answer, headers);
+          this.note(() => `the CDN receives ${raw} from ${node.name}: ${headers["cache-control"]}`);
+          cdn.receive(raw, answer, headers);
         },
         undefined,
       );
@@ -515,31 +515,31 @@ export class World {
       );
       return;
     }
-    const open: Open = { node, what: () => `${raw} on ${node.name} for the edge` };
+    const open: Open = { node, what: () => `${raw} on ${node.name} for the CDN` };
     this.open.add(open);
     const ask = () =>
       read(wanted, statistics, { ...node.path, db: node.access.database, texts: node.texts }).then(
         ({ value, headers }) => void receive({ value }, headers, open),
         (error: unknown) => {
           this.open.delete(open);
-          // Else such an answer would never be kept by the edge, and nothing could be wrong with it.
+          // Else such an answer would never be kept by the CDN, and nothing could be wrong with it.
           if (!(error instanceof Failure)) this.fail(`${raw} is not answered: ${error}`);
         },
       );
     scheduler.after(scheduler.latency(), () => void ask(), node);
   }
 
-  /** Checks that the edge has nothing old, when it was told of all. */
-  checkEdge(): void {
+  /** Checks that the CDN has nothing old, when it was told of all. */
+  checkCdn(): void {
     const facts = this.layers.get(statistics.layerId)!;
-    for (const [raw, { answer }] of this.edge?.kept ?? []) {
-      const now = { askedAt: this.scheduler.now, signedIn: false, node: { name: "the edge" }, number: 0 };
+    for (const [raw, { answer }] of this.cdn?.kept ?? []) {
+      const now = { askedAt: this.scheduler.now, signedIn: false, node: { name: "the CDN" }, number: 0 };
       if ("seen" in answer)
         this.judge(answer.address, answer.seen, { ...now, marks: this.marks(answer.address) });
       else if (this.published.get(statistics.map)!.last !== true || facts.closed.last)
-        this.fail(`the edge keeps ${raw}, which is not public`);
+        this.fail(`the CDN keeps ${raw}, which is not public`);
       else if (facts.cells[0]!.last !== answer.value)
-        this.fail(`the edge keeps ${raw} with write ${answer.value} of ${facts.cells[0]!.last}`);
+        this.fail(`the CDN keeps ${raw} with write ${answer.value} of ${facts.cells[0]!.last}`);
     }
   }
 
@@ -587,7 +587,7 @@ export class World {
             answer: (drawn) => ({
               picture: this.album.picture(drawn.tile.bytes),
               missing: new Set(drawn.tile.missing?.map(({ id }) => id)),
-              headers: this.edge && tileHeaders({ edgeHeaders }, drawn, address.coord, ""),
+              headers: this.cdn && tileHeaders({ cdnHeaders }, drawn, address.coord, ""),
             }),
             bytes: () => 100,
           })
@@ -743,10 +743,10 @@ export interface DatabaseCopy {
 interface Seen {
   readonly picture: Picture;
   readonly missing: ReadonlySet<number>;
-  /** For the edge. */
+  /** For the CDN. */
   readonly headers?: Headers | undefined;
 }
-type EdgeAnswer = { readonly address: Address; readonly seen: Seen } | { readonly value: number };
+type CdnAnswer = { readonly address: Address; readonly seen: Seen } | { readonly value: number };
 type Outcome = Seen | { readonly error: Error };
 
 interface LayerMarks {

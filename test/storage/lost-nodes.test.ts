@@ -113,7 +113,7 @@ const leads = async () =>
 /** Whether the lock of each work is free. */
 async function areFree(): Promise<boolean> {
   for (const key of Object.values(workLock)) {
-    if (key === workLock.edge) continue;
+    if (key === workLock.cdn) continue;
     await other.query("begin");
     const { rows } = await other.query(`select pg_try_advisory_xact_lock(${key}) as free`);
     await other.query("rollback");

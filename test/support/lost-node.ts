@@ -21,7 +21,7 @@ const db = openDatabase({
 });
 const client = await db.dedicated();
 for (const key of Object.values(workLock))
-  if (key !== workLock.edge) await client.query(`select pg_advisory_lock(${key})`);
+  if (key !== workLock.cdn) await client.query(`select pg_advisory_lock(${key})`);
 void db.transaction(async (tx) => {
   await tx.execute(`update ${table} set geom = geom where svc_id = $1`, [object]);
   console.log(node.port);

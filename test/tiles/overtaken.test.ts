@@ -3,7 +3,7 @@ import t from "tap";
 import { deleteLayer } from "../../src/catalog/layers.js";
 import { deleteMap } from "../../src/catalog/maps.js";
 import { holdNotifications } from "../robustness/overtaken.support.js";
-import { toldEdge } from "../support/edge.js";
+import { toldCdn } from "../support/cdn.js";
 import { lockWaiters } from "../support/locks.js";
 import { addObject, makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
 import { picture } from "../support/pictures.js";
@@ -11,7 +11,7 @@ import { startServer } from "../support/server.js";
 
 /** Tiles of what is deleted while they are drawn. */
 
-const server = await startServer({ config: toldEdge });
+const server = await startServer({ config: toldCdn });
 t.teardown(() => server.stop());
 const node = server.nodes[0]!;
 const { db } = node.services;

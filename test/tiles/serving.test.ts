@@ -27,7 +27,7 @@ t.test("a public tile has its caching headers, cached or not", async (t) => {
     t.equal(answer.headers.get("content-type"), "image/png");
     t.equal(answer.headers.get("cache-control"), "public, max-age=0, must-revalidate");
     t.match(answer.headers.get("etag"), /^W\/"[\w-]{20}"$/);
-    t.equal(answer.headers.get("surrogate-key"), null, "no edge is told what to drop");
+    t.equal(answer.headers.get("surrogate-key"), null, "no CDN is told what to drop");
     t.equal(answer.headers.get("access-control-allow-origin"), "*");
     const image = await picture(body);
     t.same([image.width, image.height], [256, 256]);

@@ -1,7 +1,7 @@
 import { get } from "node:http";
 import { gunzipSync } from "node:zlib";
 import t from "tap";
-import { toldEdge } from "../support/edge.js";
+import { toldCdn } from "../support/cdn.js";
 import { makeLayer } from "../support/layers.js";
 import { lockWaiters } from "../support/locks.js";
 import { addObject, makeMap, makeStyledLayer, square } from "../support/maps.js";
@@ -11,7 +11,7 @@ import { decodeTile, fetchVectors, vectorUrl } from "../support/vector-tiles.js"
 /** Vector tiles over HTTP: what they hold, headers, rights, and how the server holds out. */
 
 const server = await startServer({
-  config: { ...toldEdge, "tiles.queueLength": 3, statementTimeoutMs: 1_500 },
+  config: { ...toldCdn, "tiles.queueLength": 3, statementTimeoutMs: 1_500 },
 });
 t.teardown(() => server.stop());
 const { api, sql } = server;

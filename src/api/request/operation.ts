@@ -11,7 +11,7 @@ import { requestUse } from "./database-use.js";
 import { answerOnce, givenKey, idempotencyParameters } from "./idempotency.js";
 import { withinLimits } from "./limits.js";
 import { projectPath } from "./paths.js";
-import { asText, keptByEdge, keptByNobody, taggedByBytes } from "./public-answers.js";
+import { asText, keptByCdn, keptByNobody, taggedByBytes } from "./public-answers.js";
 import { retryIfStale } from "./retry.js";
 import type { BodyDefinition } from "./schema/bodies.js";
 import { reader } from "./schema/read.js";
@@ -94,7 +94,7 @@ interface Definition<Query, Body, Headers> extends Description {
   /** What its requests count as among the limits of a client; default: by `writes` and the tag. */
   readonly counts?: LimitedWork;
   /** Whether its answers are made of the map of the path, its layers and their objects alone. */
-  readonly isKeptByEdge?: boolean;
+  readonly isKeptByCdn?: boolean;
   readonly query?: Query;
   /** Header names in lower case. */
   readonly headers?: Headers;
@@ -145,7 +145,7 @@ export function operation<Query extends Members, Body = undefined, Headers exten
     writes = false,
     long = false,
     counts = countsOf(definition.tag, definition.writes),
-    isKeptByEdge = false,
+    isKeptByCdn = false,
     ...description
   } = definition;
   const readQuery = reader((query ?? none) as Query);
@@ -181,7 +181,7 @@ export function operation<Query extends Members, Body = undefined, Headers exten
     definition.access !== "token";
   const shared = (request: Request, services: Services, make: () => Promise<Reply> | Reply) => {
     if (!isShared) return make();
-    if (isKeptByEdge && services.edgeHeaders.isPurged) return keptByEdge(request, services, make);
+    if (isKeptByCdn && services.cdnHeaders.isPurged) return keptByCdn(request, services, make);
     return then(make(), (made) => taggedByBytes(request, made));
   };
   /**

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { KeptText } from "../../catalog/kept-texts.js";
 import type { Caller, LayerNode, MapState } from "../../catalog/state.js";
-import { notKept, revalidated, withoutKeeping } from "../../edge/headers.js";
+import { notKept, revalidated, withoutKeeping } from "../../cdn/headers.js";
 import { matchesEtag } from "../../http/headers.js";
 import { type Headers, isReading, type Reply, type Request } from "../../http/types.js";
 import type { Services } from "../services.js";
@@ -56,7 +56,7 @@ export interface Moment {
   /** History of the database, and the versions of the layers in it. */
   readonly versions: string;
   /**
-   * Whether nothing has changed since, for sure: no node may have told the edge of a change meanwhile. Nothing is awaited, so
+   * Whether nothing has changed since, for sure: no node may have told the CDN of a change meanwhile. Nothing is awaited, so
    * that this is so when the answer is sent.
    */
   isNow(): boolean;
@@ -89,9 +89,9 @@ export async function momentOf(
 
 /**
  * As `taggedByBytes`, of what is made of the map of the path and its layer, or all of its layers, and their objects alone: it
- * is dropped from the edge when one of them changes.
+ * is dropped from the CDN when one of them changes.
  */
-export async function keptByEdge(
+export async function keptByCdn(
   request: Request,
   services: Services,
   make: () => Promise<Reply> | Reply,
@@ -102,7 +102,7 @@ export async function keptByEdge(
   if (!before?.moment.isNow()) return keptByNobody(tagged);
   const { id, project } = before.map;
   const keys = [`p${project.id}`, `m${id}`, `n${id}`];
-  return { ...tagged, headers: { ...tagged.headers, ...services.edgeHeaders.keyed(keys) } };
+  return { ...tagged, headers: { ...tagged.headers, ...services.cdnHeaders.keyed(keys) } };
 }
 
 /** Undefined also where the handler refuses, or answers somebody whose answers are kept by nobody. */
@@ -148,29 +148,29 @@ interface AnswerOrigin {
  */
 export async function versionOfObjects(
   request: Request,
-  services: Pick<Services, "versions" | "catalog" | "edgeHeaders">,
+  services: Pick<Services, "versions" | "catalog" | "cdnHeaders">,
   { map, layer, caller, negotiated }: AnswerOrigin,
 ): Promise<AnswerVersion | undefined> {
   if (!isReading(request.method) || usedToken(caller)) return undefined;
   const moment = await momentOf(services, map, [layer]);
   if (!moment) return undefined;
-  const { edgeHeaders } = services;
+  const { cdnHeaders } = services;
   const { project } = map;
   const made = [project.id, project.revision, map.id, map.revision, layer.id, moment.versions];
   const etag = hashOf([...made, request.path, request.rawQuery, negotiated ?? ""].join("\n"));
   const told = { etag, ...(negotiated !== undefined && { vary: "Accept" }) };
   const keyed = (secondsLeft?: number) => {
-    if (!edgeHeaders.isPurged) return { "cache-control": revalidated, ...told };
+    if (!cdnHeaders.isPurged) return { "cache-control": revalidated, ...told };
     const keys = [`p${project.id}`, `m${map.id}`, `l${layer.id}`, `o${layer.id}`];
-    return { ...edgeHeaders.keyed(keys, secondsLeft), ...told };
+    return { ...cdnHeaders.keyed(keys, secondsLeft), ...told };
   };
   const isKnown = matchesEtag(request.header("if-none-match") ?? "", etag);
   // What has this version was read while nothing changed, however long that took.
   const headers = keyed(moment.isNow() ? undefined : 0);
   return {
     unchanged: isKnown ? { kind: "bytes", status: 304, body: "", headers } : undefined,
-    isWorthReading: edgeHeaders.isPurged,
-    whenRead: () => (!edgeHeaders.isPurged || moment.isNow() ? keyed() : notKept),
+    isWorthReading: cdnHeaders.isPurged,
+    whenRead: () => (!cdnHeaders.isPurged || moment.isNow() ? keyed() : notKept),
     beforeRead: keyed(0),
   };
 }

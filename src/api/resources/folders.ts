@@ -158,7 +158,7 @@ export const folderOperations: readonly Operation[] = [
     access: "token",
     methods: ["GET"],
     path: `${mapPath}/folders/:folder/`,
-    isKeptByEdge: true,
+    isKeptByCdn: true,
     query: placeParameters,
     answer: answers("The folder.", ref("Folder")),
     handle: get,

@@ -1,6 +1,6 @@
 import { mayRead, requireRead } from "../../access/rights.js";
 import { type Caller, publicCaller } from "../../catalog/state.js";
-import { notKept } from "../../edge/headers.js";
+import { notKept } from "../../cdn/headers.js";
 import { busy, notFound } from "../../errors.js";
 import { pictureTag } from "../../hosts/pictures.js";
 import type { Headers, Reply, Request } from "../../http/types.js";

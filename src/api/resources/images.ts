@@ -3,7 +3,7 @@ import { mayRead, requireRead } from "../../access/rights.js";
 import { isPicture } from "../../catalog/file-types.js";
 import { type FoundFile, findFile, isListed } from "../../catalog/files.js";
 import { type Caller, type LayerNode, type MapState, publicCaller } from "../../catalog/state.js";
-import { notKept } from "../../edge/headers.js";
+import { notKept } from "../../cdn/headers.js";
 import { failed, notFound } from "../../errors.js";
 import { type PictureFormat, pictureFits } from "../../hosts/messages.js";
 import { type Picture, pictureTag, type ResizedBlob } from "../../hosts/pictures.js";
@@ -91,11 +91,11 @@ export async function pictureHeaders(
   { map, layer, caller }: PictureContext,
 ): Promise<() => Headers> {
   if (usedToken(caller)) return () => ({ "cache-control": "private, no-store" });
-  const { edgeHeaders } = services;
-  const moment = edgeHeaders.isKept ? await momentOf(services, map, [layer]) : undefined;
+  const { cdnHeaders } = services;
+  const moment = cdnHeaders.isKept ? await momentOf(services, map, [layer]) : undefined;
   // Whether an image is one of the layer's, and what icons show of statistics, changes with any of its objects.
-  const keyed = edgeHeaders.keyed([`p${map.project.id}`, `m${map.id}`, `l${layer.id}`, `o${layer.id}`]);
-  return () => (edgeHeaders.isKept && !moment?.isNow() ? notKept : keyed);
+  const keyed = cdnHeaders.keyed([`p${map.project.id}`, `m${map.id}`, `l${layer.id}`, `o${layer.id}`]);
+  return () => (cdnHeaders.isKept && !moment?.isNow() ? notKept : keyed);
 }
 
 /** What a picture is known by. */

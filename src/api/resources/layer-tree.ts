@@ -203,7 +203,7 @@ export const treeOperations: readonly Operation[] = [
       "The published tree of a map with `group_layers` has one element, for the map, with its id.",
     methods: ["GET"],
     path: `${mapPath}/layers/`,
-    isKeptByEdge: true,
+    isKeptByCdn: true,
     query: treeParameters,
     answer: answers("The elements.", { type: "array", items: ref("TreeElement") }),
     handle: tree,

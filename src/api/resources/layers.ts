@@ -74,7 +74,7 @@ export const layerOperations: readonly Operation[] = [
     summary: "Get a layer",
     methods: ["GET"],
     path: `${layerPath}/`,
-    isKeptByEdge: true,
+    isKeptByCdn: true,
     query: getParameters,
     answer: answers("The layer.", ref("Layer")),
     handle: get,

@@ -112,7 +112,7 @@ export const legendOperations: readonly Operation[] = [
       "other objects. At most 100 classes; `more` says how many are left out.",
     methods: ["GET"],
     path: `${layerPath}/legend/`,
-    isKeptByEdge: true,
+    isKeptByCdn: true,
     takesTileKey: true,
     query: legendParameters,
     answer: answers("The legend, with values and class breaks computed from the objects.", ref("Legend")),

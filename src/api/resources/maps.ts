@@ -90,7 +90,7 @@ export const mapOperations: readonly Operation[] = [
     summary: "Get a map",
     methods: ["GET"],
     path: `${mapPath}/`,
-    isKeptByEdge: true,
+    isKeptByCdn: true,
     answer: answers("The map.", ref("Map")),
     handle: get,
   }),

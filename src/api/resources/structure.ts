@@ -156,7 +156,7 @@ export const structureOperations: readonly Operation[] = [
     details: "In column order, with `svc_id` and `geom`.",
     methods: ["GET"],
     path: structurePath,
-    isKeptByEdge: true,
+    isKeptByCdn: true,
     answer: answers("The columns.", { type: "array", items: ref("Column") }),
     handle: list,
   }),

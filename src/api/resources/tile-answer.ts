@@ -1,6 +1,6 @@
 import { mayRead, readsAsPublic, requireRead } from "../../access/rights.js";
 import { localName, type MapState, publicCaller } from "../../catalog/state.js";
-import { tileKeys } from "../../edge/keys.js";
+import { tileKeys } from "../../cdn/keys.js";
 import { maxZoom, type TileCoord } from "../../geo/tile.js";
 import type { CachedAnswer } from "../../http/cached.js";
 import type { Headers, Reply, Request } from "../../http/types.js";
@@ -63,7 +63,7 @@ const rawAddress = (request: Request): string =>
 
 /** Headers of a tile besides those of its content. One that lacks a layer has no ETag, by which it could be taken for whole. */
 export const tileHeaders = (
-  services: Pick<Services, "edgeHeaders">,
+  services: Pick<Services, "cdnHeaders">,
   drawn: DrawnTile<TilePlan>,
   coord: TileCoord,
   etag: string,
@@ -79,13 +79,13 @@ function incompleteHeaders(missing: readonly MissingLayer[]): Headers {
 }
 
 function cacheHeaders(
-  { edgeHeaders }: Pick<Services, "edgeHeaders">,
+  { cdnHeaders }: Pick<Services, "cdnHeaders">,
   { plan, isPublic, isCurrent, secondsLeft }: Omit<DrawnTile<TilePlan>, "tile">,
   coord: TileCoord,
 ): Headers {
   if (!isPublic) return { "cache-control": "private, no-store" };
   if (!isCurrent) return { "cache-control": "no-store" };
-  return edgeHeaders.keyed(edgeHeaders.isPurged ? keysWithPlace(plan, coord) : [], secondsLeft);
+  return cdnHeaders.keyed(cdnHeaders.isPurged ? keysWithPlace(plan, coord) : [], secondsLeft);
 }
 
 const keysWithPlace = (

@@ -1,8 +1,8 @@
 import { legendOperations } from "../../src/api/resources/legends.js";
 import { objectListOperations } from "../../src/api/resources/object-lists.js";
 import type { Services } from "../../src/api/services.js";
+import { CdnHeaders } from "../../src/cdn/headers.js";
 import { configSchema } from "../../src/config.js";
-import { EdgeHeaders } from "../../src/edge/headers.js";
 import type { Headers, Reply, Request } from "../../src/http/types.js";
 import type { TilePath } from "../../src/tile-path.js";
 import type { SimulatedStatistics } from "./database.js";
@@ -18,14 +18,14 @@ export const repeatMs = 1_200;
 export const untoldMs = 4_000;
 
 const config = configSchema.parse({ edge: { kind: "hook", urls: ["http://edge.example"] } });
-export const edgeHeaders = new EdgeHeaders(config);
+export const cdnHeaders = new CdnHeaders(config);
 
 interface Kept<Answer> {
   readonly answer: Answer;
   readonly keys: ReadonlySet<string>;
 }
 
-export class SimulatedEdge<Answer> {
+export class SimulatedCdn<Answer> {
   readonly kept = new Map<string, Kept<Answer>>();
   /** Changes that it has not been told of for the second time. */
   untold = 0;
@@ -43,7 +43,7 @@ export class SimulatedEdge<Answer> {
   }
 }
 
-/** What the edge is asked for besides tiles: a number of objects, which takes long, and statistics, which may be late. */
+/** What the CDN is asked for besides tiles: a number of objects, which takes long, and statistics, which may be late. */
 export const readings = {
   count: {
     handler: objectListOperations.find(({ description }) => description.id === "countObjects")!.handler,
@@ -71,7 +71,7 @@ export async function read(
 ): Promise<{ readonly value: number; readonly headers: Headers }> {
   const { handler, query, numberIn } = readings[reading];
   const services = {
-    ...{ config, edgeHeaders, plugins: new Map(), db: node.db },
+    ...{ config, cdnHeaders, plugins: new Map(), db: node.db },
     ...{ catalog: node.catalog, visuals: node.visuals, changes: node.changes, versions: node.changes },
     ...{ limits: { applies: () => false }, slices: node.slices, texts: node.texts },
   } as unknown as Services;

@@ -2,9 +2,9 @@ import type { Config } from "../config.js";
 
 /** Headers that tell the caches in front of the server how long they may keep a public answer, and what it is made of. */
 
-export type EdgeKind = Config["edge"]["kind"];
+export type CdnKind = Config["edge"]["kind"];
 
-export interface EdgeHeaderOptions {
+export interface CdnHeaderOptions {
   readonly edge: Pick<Config["edge"], "kind" | "seconds" | "name">;
   readonly tiles: Pick<Config["tiles"], "cacheControl">;
 }
@@ -30,16 +30,16 @@ export const withoutKeeping = (headers: Headers): Headers =>
         ...notKept,
       };
 
-/** Whether the edge is told what to drop. */
-const isPurged = (kind: EdgeKind): boolean => kind !== "none" && kind !== "nginx";
+/** Whether the CDN is told what to drop. */
+const isPurged = (kind: CdnKind): boolean => kind !== "none" && kind !== "nginx";
 
-export class EdgeHeaders {
+export class CdnHeaders {
   /** Whether keys are of use: somebody drops answers by them. */
   readonly isPurged: boolean;
   /** Whether what has keys is kept without being asked for each time. */
   readonly isKept: boolean;
 
-  constructor(private readonly options: EdgeHeaderOptions) {
+  constructor(private readonly options: CdnHeaderOptions) {
     this.isPurged = isPurged(options.edge.kind);
     this.isKept = this.isPurged || options.tiles.cacheControl !== "";
   }
@@ -51,7 +51,7 @@ export class EdgeHeaders {
    */
   keyed(keys: readonly string[], secondsLeft?: number): Headers {
     const { edge, tiles } = this.options;
-    // Without an edge they would be of no use to anybody.
+    // Without a CDN they would be of no use to anybody.
     const named = this.isPurged ? namesOf(edge.kind, [edge.name, ...keys]) : {};
     if (tiles.cacheControl !== "")
       return { "cache-control": bounded(tiles.cacheControl, secondsLeft), ...named };
@@ -74,7 +74,7 @@ export class EdgeHeaders {
   }
 }
 
-const namesOf = (kind: EdgeKind, keys: readonly string[]): Headers =>
+const namesOf = (kind: CdnKind, keys: readonly string[]): Headers =>
   kind === "cloudflare" ? { "cache-tag": keys.join(",") } : { "surrogate-key": keys.join(" ") };
 
 /** nginx keeps what has expired, and asks whether it is current; what must not be kept for any time it does not keep at all. */

@@ -1,16 +1,16 @@
 import t from "tap";
 import { freePort } from "../../bench/caches.js";
-import { startNginx } from "../support/edge.js";
+import { startNginx } from "../support/cdn.js";
 import { makeLayers } from "../support/layers.js";
 import { makeMap, tileUrl } from "../support/maps.js";
 import { startServer } from "../support/server.js";
 
 const server = await startServer();
 t.teardown(() => server.stop());
-const edge = await startNginx(await freePort(), server.nodes[0]!.port);
-t.teardown(() => edge.stop());
+const cache = await startNginx(await freePort(), server.nodes[0]!.port);
+t.teardown(() => cache.stop());
 
-// Keys, which an edge that is told by them needs, take less than 1 kB: `keys.test.ts`.
+// Keys, which a CDN that is told by them needs, take less than 1 kB: `keys.test.ts`.
 t.test(
   "the heads of answers about a thousand layers fit in the buffers that nginx has for them",
   async (t) => {
@@ -19,7 +19,7 @@ t.test(
     await server.nodes[0]!.services.changes.propagate();
     const tile = tileUrl(server, "wide", { lon: 0, lat: 0, z: 3 }, "&base=0");
     for (const path of [tile.slice(server.url.length), "/tms/p/wide/3/3/3.mvt", "/api/2.8/p/wide/layers/"]) {
-      const answer = await fetch(`${edge.url}${path}`);
+      const answer = await fetch(`${cache.url}${path}`);
       t.equal(answer.status, 200, path);
       t.equal(answer.headers.get("surrogate-key"), null, "nobody drops by them");
       const fields = [...answer.headers].map((field) => field.join(": "));

@@ -2,7 +2,7 @@ import t from "tap";
 import { type NotingServer, startNoting } from "../support/listening.js";
 import { startServer, waitFor } from "../support/server.js";
 
-/** Several instances of the edge, of which one does not answer: the others are told as ever, and it catches up. */
+/** Several instances of the CDN, of which one does not answer: the others are told as ever, and it catches up. */
 
 const healthy = await startNoting();
 const dead = await startNoting();

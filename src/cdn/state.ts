@@ -1,17 +1,17 @@
 import type { LayerChange } from "../changes/layer-version.js";
 import type { Queryable } from "../storage/postgres.js";
 
-/** What the edge has been told to drop, in the database: the cursor of the purges. */
+/** What the CDN has been told to drop, in the database: the cursor of the purges. */
 
 export type Kind = "project" | "map" | "layer";
 
-/** Something that has another version than the one whose predecessors the edge has dropped. */
+/** Something that has another version than the one whose predecessors the CDN has dropped. */
 export interface Changed {
   readonly kind: Kind;
   readonly id: number;
   /** null = it is gone. */
   readonly version: number | null;
-  /** null = the edge was never told of it. */
+  /** null = the CDN was never told of it. */
   readonly purged: number | null;
   /** Of layers. */
   readonly map: number | null;
@@ -35,7 +35,7 @@ export const mostAtOnce = 1_000;
 const mostChanges = 200;
 
 /**
- * What has changed since the edge was told, at most `mostAtOnce` of all, in the order of kinds and ids. All that is read is
+ * What has changed since the CDN was told, at most `mostAtOnce` of all, in the order of kinds and ids. All that is read is
  * committed.
  * @param named layers of a map that tiles name
  */
@@ -101,7 +101,7 @@ function areaOf(
   return at !== null && at === version ? boxes : null;
 }
 
-/** Notes that the edge has dropped what was before these versions. */
+/** Notes that the CDN has dropped what was before these versions. */
 export async function noteDropped(
   db: Connection,
   told: readonly Pick<Changed, "kind" | "id" | "version">[],
@@ -128,7 +128,7 @@ type Connection = Pick<Queryable, "query">;
 
 /**
  * What the state in the database is about.
- * @param target names the edge and the version of the server
+ * @param target names the CDN and the version of the server
  */
 export async function readTarget(
   db: Connection,
@@ -142,7 +142,7 @@ export async function readTarget(
 }
 
 /**
- * Age in seconds of the oldest change that an instance of the edge has not been told, as any node reads it; 0 = they were told
+ * Age in seconds of the oldest change that an instance of the CDN has not been told, as any node reads it; 0 = they were told
  * of all. It may be a few seconds less.
  */
 export async function readLag(db: Connection): Promise<number> {
@@ -154,13 +154,13 @@ export async function readLag(db: Connection): Promise<number> {
   return row!.seconds;
 }
 
-/** Notes that the edge was told of all that had changed so many milliseconds ago. */
+/** Notes that the CDN was told of all that had changed so many milliseconds ago. */
 export async function noteToldAll(db: Connection, agoMs: number): Promise<void> {
   await db.query("update edge set told_at = clock_timestamp() - make_interval(secs => $1)", [agoMs / 1_000]);
 }
 
 /**
- * The keys of all that an edge may keep.
+ * The keys of all that a CDN may keep.
  * @param everything the key that all answers have; what other versions of the server have answered may lack it
  */
 export async function keysOfAll(db: Connection, everything: string): Promise<string[]> {
@@ -170,9 +170,9 @@ export async function keysOfAll(db: Connection, everything: string): Promise<str
   return [everything, ...projects.map(({ id }) => `p${id}`)];
 }
 
-/** For an edge that drops everything. */
+/** For a CDN that drops everything. */
 export const startAnew = {
-  /** All versions that there are. To be read before the edge drops everything. */
+  /** All versions that there are. To be read before the CDN drops everything. */
   read: (db: Connection) =>
     db.query<Pick<Changed, "kind" | "id" | "version">>(
       `select 'project' as kind, id, revision as version from project

@@ -1,34 +1,34 @@
 import { LRUCache } from "lru-cache";
-import type { EdgeVersion } from "../changes/notification.js";
+import type { PurgedVersion } from "../changes/notification.js";
 import type { Clock } from "../clock.js";
 
 /**
- * What the edge has been told, as the node that tells it has announced it: so that open maps hear of a change when they would
- * no longer find the old tile at the edge.
+ * What the CDN has been told, as the node that tells it has announced it: so that open maps hear of a change when they would
+ * no longer find the old tile at the CDN.
  */
 
 const mostKept = 20_000;
-/** After this the change is told anyway: the edge cannot be reached. */
+/** After this the change is told anyway: the CDN cannot be reached. */
 const longestWaitMs = 3_000;
 
 export class PurgedVersions {
   private readonly versions = new LRUCache<string, number>({ max: mostKept });
   private readonly waiting = new Set<() => void>();
 
-  /** @param isPurged whether there is an edge that is told; if not, nobody waits */
+  /** @param isPurged whether there is a CDN that is told; if not, nobody waits */
   constructor(
     private readonly isPurged: boolean,
     private readonly clock: Clock,
   ) {}
 
-  /** The edge has dropped what was before these versions. */
-  purged(versions: readonly EdgeVersion[]): void {
+  /** The CDN has dropped what was before these versions. */
+  purged(versions: readonly PurgedVersion[]): void {
     for (const { kind, id, version } of versions) this.versions.set(`${kind} ${id}`, version);
     for (const look of [...this.waiting]) look();
   }
 
-  /** Resolves when the edge has dropped what was before these versions, or after a while. */
-  async wait(versions: readonly EdgeVersion[]): Promise<void> {
+  /** Resolves when the CDN has dropped what was before these versions, or after a while. */
+  async wait(versions: readonly PurgedVersion[]): Promise<void> {
     if (!this.isPurged || this.areReached(versions)) return;
     await new Promise<void>((resolve) => {
       const end = () => {
@@ -44,7 +44,7 @@ export class PurgedVersions {
     });
   }
 
-  private areReached(versions: readonly EdgeVersion[]): boolean {
+  private areReached(versions: readonly PurgedVersion[]): boolean {
     return versions.every(
       ({ kind, id, version }) => (this.versions.get(`${kind} ${id}`) ?? Number.NEGATIVE_INFINITY) >= version,
     );

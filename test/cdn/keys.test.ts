@@ -1,5 +1,5 @@
 import t from "tap";
-import { addChangeKeys, mostNamed, type TileContent, tileKeys } from "../../src/edge/keys.js";
+import { addChangeKeys, mostNamed, type TileContent, tileKeys } from "../../src/cdn/keys.js";
 import { boxesMeet, growBox } from "../../src/geo/envelope.js";
 import {
   type MercatorBox,

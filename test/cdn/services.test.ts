@@ -1,10 +1,10 @@
 import t from "tap";
+import { CdnHeaders } from "../../src/cdn/headers.js";
+import { purgeServicesOf } from "../../src/cdn/purge-services.js";
 import { loadConfig } from "../../src/config.js";
-import { EdgeHeaders } from "../../src/edge/headers.js";
-import { purgeServicesOf } from "../../src/edge/purge-services.js";
 import { startNoting } from "../support/listening.js";
 
-/** What each kind of edge is sent, by a server that checks it. */
+/** What each kind of CDN is sent, by a server that checks it. */
 
 const signal = new AbortController().signal;
 /** The service of a configuration with one instance. */
@@ -144,9 +144,9 @@ t.test("Varnish: each instance, in headers that it takes, twice", async (t) => {
   await t.rejects([...services.values()][1]!.purge(["p1"], signal), /403/);
 });
 
-t.test("headers tell each edge how long it may keep an answer, and others to ask", async (t) => {
+t.test("headers tell each CDN how long it may keep an answer, and others to ask", async (t) => {
   const of = (flags: Record<string, unknown>, secondsLeft?: number) =>
-    new EdgeHeaders(config(flags)).keyed(["p1", "l2"], secondsLeft);
+    new CdnHeaders(config(flags)).keyed(["p1", "l2"], secondsLeft);
   const revalidated = "public, max-age=0, must-revalidate";
   t.same(of({}), { "cache-control": revalidated }, "nobody drops by keys");
   t.same(of({ "tiles.cacheControl": "public, max-age=5" }), { "cache-control": "public, max-age=5" });

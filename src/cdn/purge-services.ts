@@ -5,12 +5,12 @@ import { Hook } from "./hook.js";
 import type { PurgeService } from "./purge-service.js";
 import { Varnish } from "./varnish.js";
 
-/** Names the edge, so that another one drops everything. */
-export const edgeTarget = ({ edge: { kind, urls, service, name } }: Pick<Config, "edge">): string =>
+/** Names the CDN, so that another one drops everything. */
+export const cdnTarget = ({ edge: { kind, urls, service, name } }: Pick<Config, "edge">): string =>
   [kind, ...urls, service, name].join(" ");
 
 /**
- * The services of the configured edge by names of their own, one for each instance; none when there is none to be told. The
+ * The services of the configured CDN by names of their own, one for each instance; none when there is none to be told. The
  * configuration was checked for what it needs.
  */
 export function purgeServicesOf({ edge }: Pick<Config, "edge">): ReadonlyMap<string, PurgeService> {

@@ -5,7 +5,7 @@ import type { Queryable } from "../storage/postgres.js";
 import type { PurgeService } from "./purge-service.js";
 
 /**
- * The instances of the edge, told side by side. Nobody waits for one that does not answer: it falls behind, which the database
+ * The instances of the CDN, told side by side. Nobody waits for one that does not answer: it falls behind, which the database
  * notes, and is told what it has missed as soon as it answers again.
  */
 
@@ -82,7 +82,7 @@ export class Instances {
     if (failures.every(Boolean)) throw failures[0]!.reason;
     for (const [index, failure] of failures.entries())
       if (failure) this.fallBehind(current[index]![0], { how, keys }, failure.reason);
-    // Before it is noted that the edge was told.
+    // Before it is noted that the CDN was told.
     for (const name of this.unnoted) {
       await this.options.db.query("insert into edge_behind (instance) values ($1) on conflict do nothing", [
         name,

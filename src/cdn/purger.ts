@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { ChangeLog } from "../changes/change-log.js";
-import type { EdgeVersion } from "../changes/notification.js";
+import type { PurgedVersion } from "../changes/notification.js";
 import type { Clock } from "../clock.js";
 import type { Log } from "../log.js";
 import { workLock } from "../storage/advisory-locks.js";
@@ -24,25 +24,25 @@ import {
 } from "./state.js";
 
 /**
- * Tells the edge what has changed: one node at a time, which holds a lock that ends with its connection. What was told is noted
+ * Tells the CDN what has changed: one node at a time, which holds a lock that ends with its connection. What was told is noted
  * in the database, so the next node goes on where this one ends. Something may be told twice, nothing is left out.
  */
 
 export interface PurgerOptions {
   readonly db: Pick<Database, "dedicated" | "query">;
-  /** One for each instance of the edge, by names of their own. */
+  /** One for each instance of the CDN, by names of their own. */
   readonly services: ReadonlyMap<string, PurgeService>;
   /** The key of all that they may keep. */
   readonly everything: string;
   readonly changes: Pick<ChangeLog, "propagate" | "trusted">;
   readonly clock: Clock;
   readonly log: Log;
-  /** Names the edge and the version of the server; when it changes, the edge drops everything. */
+  /** Names the CDN and the version of the server; when it changes, the CDN drops everything. */
   readonly target: string;
 }
 
 export interface PurgerCounts {
-  /** Whether this node is the one that tells the edge. */
+  /** Whether this node is the one that tells the CDN. */
   readonly leads: boolean;
   readonly done: number;
   readonly failed: number;
@@ -53,7 +53,7 @@ export interface PurgerCounts {
 const lockMs = 1_000;
 /** How often everything is looked through, for what was not announced. */
 const wholeMs = 60_000;
-/** How often it is noted that the edge was told of all. */
+/** How often it is noted that the CDN was told of all. */
 const notedMs = 5_000;
 /** Longest wait for what the database knows of the lag. */
 const lagMs = 1_000;
@@ -64,7 +64,7 @@ const mostNoted = 500;
 /** Characters of a notification; PostgreSQL takes 8,000. */
 const mostAnnounced = 7_000;
 
-/** What the edge was told once, and will be told again before it is noted. */
+/** What the CDN was told once, and will be told again before it is noted. */
 interface Unsettled {
   readonly changed: readonly Changed[];
   readonly at: number;
@@ -118,7 +118,7 @@ export class Purger {
   }
 
   /**
-   * Age in seconds of the oldest change that the edge was not told, as the database has it: whichever node tells it, and if
+   * Age in seconds of the oldest change that the CDN was not told, as the database has it: whichever node tells it, and if
    * none does. NaN when the database does not answer.
    */
   async lagSeconds(): Promise<number> {
@@ -157,7 +157,7 @@ export class Purger {
     }
   }
 
-  /** Tells the edge as long as the connection holds the lock. */
+  /** Tells the CDN as long as the connection holds the lock. */
   private async lead(client: pg.Client): Promise<void> {
     const lost = new AbortController();
     const signal = AbortSignal.any([lost.signal, this.stopping.signal]);
@@ -166,7 +166,7 @@ export class Purger {
     const db = connectionOf(client);
     while (!signal.aborted) {
       const [lock] = await db.query<{ ours: boolean }>(
-        `select pg_try_advisory_lock(${workLock.edge}) as ours`,
+        `select pg_try_advisory_lock(${workLock.cdn}) as ours`,
       );
       if (lock!.ours) break;
       this.forget();
@@ -184,7 +184,7 @@ export class Purger {
     let unsettled: Unsettled[] = [];
     let lookedAt = clock.now();
     let toldAt = Number.NEGATIVE_INFINITY;
-    /** Whether something was passed over that the edge did not take. */
+    /** Whether something was passed over that the CDN did not take. */
     let isIncomplete = false;
     for (let failures = 0; !signal.aborted; ) {
       const { noted, isAllNoted, after } = this;
@@ -251,7 +251,7 @@ export class Purger {
     this.after = undefined;
   }
 
-  /** What has changed. Another edge, or another version of the server, begins anew. */
+  /** What has changed. Another CDN, or another version of the server, begins anew. */
   private async read({ db, instances, signal }: Lead, wanted: Wanted): Promise<Changed[]> {
     const { changes, services, target, everything } = this.options;
     const state = await readTarget(db, target);
@@ -271,16 +271,16 @@ export class Purger {
     return [];
   }
 
-  /** Tells the edge what has changed. */
+  /** Tells the CDN what has changed. */
   private async pass({ db, instances }: Lead, changed: readonly Changed[]): Promise<void> {
     if (changed.length === 0) return;
-    // A node that does not know of a change yet would answer with what the edge is about to drop.
+    // A node that does not know of a change yet would answer with what the CDN is about to drop.
     await this.options.changes.propagate();
     await this.tell(instances, changed);
     await announce(db, changed);
   }
 
-  /** Tells the edge again what is due, and notes that it was told. @returns what is not due */
+  /** Tells the CDN again what is due, and notes that it was told. @returns what is not due */
   private async settle({ db, instances }: Lead, unsettled: Unsettled[]): Promise<Unsettled[]> {
     const now = this.options.clock.now();
     const due = unsettled.filter(({ at }) => at <= now).flatMap(({ changed }) => changed);
@@ -401,9 +401,9 @@ function wholeLayer(change: Changed, area: [] | null): Set<string> {
   return keys;
 }
 
-/** Tells all nodes what the edge was told. */
+/** Tells all nodes what the CDN was told. */
 async function announce(db: Connection, changed: readonly Changed[]): Promise<void> {
-  const told = changed.flatMap(({ kind, id, version }): EdgeVersion[] =>
+  const told = changed.flatMap(({ kind, id, version }): PurgedVersion[] =>
     kind === "project" || version === null ? [] : [{ kind, id, version }],
   );
   let text = "";

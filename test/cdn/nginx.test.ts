@@ -1,6 +1,6 @@
 import t from "tap";
 import { freePort } from "../../bench/caches.js";
-import { startNginx } from "../support/edge.js";
+import { startNginx } from "../support/cdn.js";
 import { addObject, makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
 import { startServer } from "../support/server.js";
 
@@ -8,14 +8,17 @@ import { startServer } from "../support/server.js";
 
 const server = await startServer({ config: { "edge.kind": "nginx" } });
 t.teardown(() => server.stop());
-const edge = await startNginx(await freePort(), server.nodes[0]!.port);
-t.teardown(() => edge.stop());
+const cache = await startNginx(await freePort(), server.nodes[0]!.port);
+t.teardown(() => cache.stop());
 const token = await server.token("editor");
 await makeMap(server, "m");
 await makeStyledLayer(server, "m", "a", "#a { polygon-fill: #f00; }");
 const object = await addObject(server, "a", square(10, 50, 1), { map: "m" });
 
-const address = tileUrl(server, "m", { lon: 10.5, lat: 50.5, z: 6 }, "&base=0").replace(server.url, edge.url);
+const address = tileUrl(server, "m", { lon: 10.5, lat: 50.5, z: 6 }, "&base=0").replace(
+  server.url,
+  cache.url,
+);
 async function get(headers: Record<string, string> = {}, url = address) {
   const answer = await fetch(url, { headers });
   const bytes = Buffer.from(await answer.arrayBuffer());
@@ -64,7 +67,7 @@ t.test("what somebody sees is not kept for others", async (t) => {
 
 t.test("events of changes come through", async (t) => {
   const controller = new AbortController();
-  const answer = await fetch(`${edge.url}/tms/p/m/changes/`, { signal: controller.signal });
+  const answer = await fetch(`${cache.url}/tms/p/m/changes/`, { signal: controller.signal });
   const reader = answer.body!.getReader();
   const { value } = await reader.read();
   t.match(Buffer.from(value!).toString(), /^retry: 2000\nid: /);

@@ -1,7 +1,7 @@
 import { request as ask, createServer } from "node:http";
 import sharp from "sharp";
 import t from "tap";
-import { type Edge, freePort, startVarnish } from "../../bench/caches.js";
+import { type FrontCache, freePort, startVarnish } from "../../bench/caches.js";
 import { makeMap, makeStyledLayer } from "../support/maps.js";
 import { randomNumbers } from "../support/random.js";
 import { startServer, waitFor } from "../support/server.js";
@@ -25,13 +25,13 @@ const server = await startServer({
   },
 });
 t.teardown(() => server.stop());
-const edge: Edge = await startVarnish(port, server.nodes[1]!.port);
-t.teardown(() => edge.stop());
+const cache: FrontCache = await startVarnish(port, server.nodes[1]!.port);
+t.teardown(() => cache.stop());
 const { api, sql } = server;
 const token = await server.token("editor");
 
-/** The tile at the edge, and whether it was kept there. */
-async function get(path: string, headers: Record<string, string> = {}, { url } = edge) {
+/** The tile at the CDN, and whether it was kept there. */
+async function get(path: string, headers: Record<string, string> = {}, { url } = cache) {
   const answer = await fetch(`${url}${path}`, { headers });
   const bytes = Buffer.from(await answer.arrayBuffer());
   return {
@@ -42,12 +42,12 @@ async function get(path: string, headers: Record<string, string> = {}, { url } =
   };
 }
 
-/** Resolves when the edge was told of all that is committed. At first it may take long, while Varnish starts. */
+/** Resolves when the CDN was told of all that is committed. At first it may take long, while Varnish starts. */
 async function told(): Promise<void> {
   for (const until = Date.now() + 120_000; ; ) {
     const [count] = (await sql.query("select count(*) from edge_outdated")).rows;
     if (Number(count.count) === 0) return;
-    if (Date.now() > until) throw new Error("the edge was not told");
+    if (Date.now() > until) throw new Error("the CDN was not told");
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
@@ -199,7 +199,7 @@ t.test("random edits: no tile is old, and few are dropped that did not change", 
       );
     }
   }
-  t.equal(old, 0, "tiles that were old at the edge");
+  t.equal(old, 0, "tiles that were old at the CDN");
   t.ok(changed > 100, `${changed} tiles changed`);
   // Seen: 1.1.
   t.ok(dropped >= changed && dropped <= 1.5 * changed, `${dropped} dropped, ${changed} changed`);
@@ -308,14 +308,14 @@ t.test("what is fetched while something is dropped is kept for no time", async (
   let overtaken = 0;
   for (let x = 0; x < 30; x++) {
     const first = get(path(x));
-    await fetch(edge.url, { method: "PURGE", headers: { "mapwright-keys": "of-nothing" } } as RequestInit);
+    await fetch(cache.url, { method: "PURGE", headers: { "mapwright-keys": "of-nothing" } } as RequestInit);
     await first;
     if (!(await get(path(x))).isHit) overtaken++;
   }
   t.ok(overtaken > 0, `${overtaken} of 30 were overtaken`);
 });
 
-t.test("an operator's purge reaches the edge", async (t) => {
+t.test("an operator's purge reaches the CDN", async (t) => {
   const path = "/tms/p/m/1/1/0.png?base=0";
   await get(path);
   await waitFor(async () => (await get(path)).isHit);
@@ -361,11 +361,11 @@ t.test("one that Mapwright cannot reach gives nothing that it has for longer tha
 
 t.test("strangers cannot purge, also by way of another proxy on this machine", async (t) => {
   const purge = (headers: Record<string, string>) =>
-    fetch(`${edge.url}/`, { method: "PURGE", headers: { "mapwright-forgotten": "mapwright", ...headers } });
+    fetch(`${cache.url}/`, { method: "PURGE", headers: { "mapwright-forgotten": "mapwright", ...headers } });
   t.equal((await purge({ "x-forwarded-for": "203.0.113.1" })).status, 403);
   t.equal((await purge({})).status, 200);
   const told = { method: "PURGE", headers: { "mapwright-told": "all", "x-forwarded-for": "203.0.113.1" } };
-  t.equal((await fetch(`${edge.url}/`, told)).status, 403, "nor say that all was told");
+  t.equal((await fetch(`${cache.url}/`, told)).status, 403, "nor say that all was told");
 });
 
 /** The way to a port of this machine, which can be closed. */

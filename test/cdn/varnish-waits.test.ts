@@ -15,10 +15,10 @@ t.teardown(() => {
   server.close();
   server.closeAllConnections();
 });
-const edge = await startVarnish(await freePort(), (server.address() as AddressInfo).port, [
+const cache = await startVarnish(await freePort(), (server.address() as AddressInfo).port, [
   [".first_byte_timeout = 60s", ".first_byte_timeout = 1s"],
 ]);
-t.teardown(() => edge.stop());
+t.teardown(() => cache.stop());
 
 t.test("imports and exports may work for long before they answer", async (t) => {
   const asked = await Promise.all(
@@ -28,11 +28,11 @@ t.test("imports and exports may work for long before they answer", async (t) => 
         ["GET", "/api/2.8/p/m/layers/a/export/?token=1"],
         ["POST", "/api/2.8/p/m/layers/a/import/"],
       ] as const
-    ).map(([method, path]) => fetch(edge.url + path, { method })),
+    ).map(([method, path]) => fetch(cache.url + path, { method })),
   );
   for (const answer of asked) t.same([answer.status, await answer.text()], [200, "at last"]);
 });
 
 t.test("a tile that does not come is not waited for", async (t) => {
-  t.equal((await fetch(`${edge.url}/tms/p/m/0/0/0.png`)).status, 503);
+  t.equal((await fetch(`${cache.url}/tms/p/m/0/0/0.png`)).status, 503);
 });

@@ -2,13 +2,13 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Edge, replaced, running, withSystemPrograms } from "../../bench/caches.js";
+import { type FrontCache, replaced, running, withSystemPrograms } from "../../bench/caches.js";
 
-/** Settings of a server whose answers name what they show, for an edge that is never there. */
-export const toldEdge = { "edge.kind": "hook", "edge.urls": ["http://127.0.0.1:9/"] };
+/** Settings of a server whose answers name what they show, for a CDN that is never there. */
+export const toldCdn = { "edge.kind": "hook", "edge.urls": ["http://127.0.0.1:9/"] };
 
 /** nginx on a port, in front of the server at `backend`, with the shipped file. */
-export const startNginx = (port: number, backend: number): Promise<Edge> =>
+export const startNginx = (port: number, backend: number): Promise<FrontCache> =>
   runNginx(port, (folder) => {
     let site = readFileSync("config/nginx/mapwright.conf", "utf8");
     site = replaced(site, "/var/cache/nginx/mapwright", join(folder, "cache"));
@@ -17,7 +17,7 @@ export const startNginx = (port: number, backend: number): Promise<Edge> =>
   });
 
 /** The same as somebody sets it up who has read nothing. @param more directives beside `proxy_pass` */
-export const startPlainNginx = (port: number, backend: number, more = ""): Promise<Edge> =>
+export const startPlainNginx = (port: number, backend: number, more = ""): Promise<FrontCache> =>
   runNginx(
     port,
     () =>
@@ -25,7 +25,7 @@ export const startPlainNginx = (port: number, backend: number, more = ""): Promi
   );
 
 /** @param siteOf what is in its http section; it may use the folder */
-async function runNginx(port: number, siteOf: (folder: string) => string): Promise<Edge> {
+async function runNginx(port: number, siteOf: (folder: string) => string): Promise<FrontCache> {
   const folder = mkdtempSync(join(tmpdir(), "mapwright-nginx-"));
   const site = siteOf(folder);
   const folders = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(

@@ -1,13 +1,13 @@
 import t from "tap";
-import { keysOf } from "../../src/edge/purger.js";
-import { type Changed, noteDropped } from "../../src/edge/state.js";
+import { keysOf } from "../../src/cdn/purger.js";
+import { type Changed, noteDropped } from "../../src/cdn/state.js";
 import { startNode } from "../../src/node.js";
 import { startNoting } from "../support/listening.js";
 import { quietLog } from "../support/log.js";
 import { addObject, makeMap, makeStyledLayer, square } from "../support/maps.js";
 import { startServer, waitFor } from "../support/server.js";
 
-/** No change is left out, whatever ends or fails meanwhile; one node tells the edge at a time. */
+/** No change is left out, whatever ends or fails meanwhile; one node tells the CDN at a time. */
 
 const hook = await startNoting();
 t.teardown(() => hook.stop());
@@ -52,12 +52,12 @@ t.test("at first everything is dropped, then what changes", async (t) => {
   );
 });
 
-t.test("what the edge does not take is told again, with all that came meanwhile", async (t) => {
+t.test("what the CDN does not take is told again, with all that came meanwhile", async (t) => {
   await told();
   hook.sent.length = 0;
   hook.answer = () => ({ status: 503 });
   for (let lon = 30; lon < 40; lon += 5)
-    t.equal((await move(lon)).status, 200, "edits do not wait for the edge");
+    t.equal((await move(lon)).status, 200, "edits do not wait for the CDN");
   await waitFor(() => hook.sent.length >= 2);
   t.not(await outdated(), 0);
   const leader = (await leaders()).indexOf(1);
@@ -71,7 +71,7 @@ t.test("what the edge does not take is told again, with all that came meanwhile"
   for (const node of [0, 1]) await waitFor(async () => (await metric(node, "edge_lag_seconds")) === 0);
 });
 
-t.test("another node goes on where the one that told the edge was cut off", async (t) => {
+t.test("another node goes on where the one that told the CDN was cut off", async (t) => {
   await told();
   const before = (await leaders()).indexOf(1);
   hook.sent.length = 0;
@@ -109,13 +109,13 @@ t.test("what changes while no node is there is told by the next one", async (t) 
   const second = await startNode(own, quietLog);
   await waitFor(isTold);
   t.ok(keys().includes(`o${id}`));
-  t.notOk(keys().includes("mapwright"), "the edge keeps the rest");
+  t.notOk(keys().includes("mapwright"), "the CDN keeps the rest");
   await second.stop(1_000);
   await sql.end();
   await first.database.drop();
 });
 
-t.test("many changes are told twice to an edge that wants that, and no more often", async (t) => {
+t.test("many changes are told twice to a CDN that wants that, and no more often", async (t) => {
   const own = await startServer({ config: { ...config, "edge.repeatSeconds": 2 } });
   const { sql } = own;
   const isTold = async () =>
@@ -138,7 +138,7 @@ t.test("many changes are told twice to an edge that wants that, and no more ofte
   await own.stop();
 });
 
-t.test("what the edge does not take is in the way of nothing else", async (t) => {
+t.test("what the CDN does not take is in the way of nothing else", async (t) => {
   const own = await startServer({ config });
   const { sql } = own;
   const left = async () => (await sql.query("select id from edge_outdated")).rows.map(({ id }) => Number(id));
@@ -227,7 +227,7 @@ t.test("edits that never stop do not look as if they were not told", async (t) =
   await told();
 });
 
-t.test("open maps hear of a change when the edge has dropped the old tiles", async (t) => {
+t.test("open maps hear of a change when the CDN has dropped the old tiles", async (t) => {
   await told();
   const controller = new AbortController();
   t.teardown(() => controller.abort());

@@ -5,13 +5,13 @@ import { makeMap, makeStyledLayer } from "../support/maps.js";
 import { startServer, waitFor } from "../support/server.js";
 import { changeUses } from "../support/uses.js";
 
-/** What is not current when it is sent is kept by nobody: the edge was told of the change before it had the answer. */
+/** What is not current when it is sent is kept by nobody: the CDN was told of the change before it had the answer. */
 
-const edge = await startNoting();
-t.teardown(() => edge.stop());
+const cache = await startNoting();
+t.teardown(() => cache.stop());
 const server = await startServer({
   nodes: 2,
-  config: { "edge.kind": "hook", "edge.urls": [edge.url], "edge.repeatSeconds": 0 },
+  config: { "edge.kind": "hook", "edge.urls": [cache.url], "edge.repeatSeconds": 0 },
 });
 t.teardown(() => server.stop());
 const { api, sql } = server;
