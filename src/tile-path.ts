@@ -10,7 +10,7 @@ import type { MetatileRequest, MetatileResponse } from "./hosts/messages.js";
 import type { Log } from "./log.js";
 import { Slices } from "./queues/slices.js";
 import type { BlobStore } from "./storage/blob-store.js";
-import { manyClients } from "./storage/places.js";
+import { manyClients } from "./storage/connection-slots.js";
 import type { Database } from "./storage/postgres.js";
 import type { Redis } from "./storage/redis.js";
 import { CompiledStore, compilerDigest } from "./style/compiled-store.js";

@@ -8,7 +8,7 @@ import { RetryingHost } from "./retrying-host.js";
 const archiveFactor = 6;
 
 /**
- * Tasks of equal length: each of these has places of its own, so that what takes long keeps no icon waiting. Printing has a
+ * Tasks of equal length: each of these has slots of its own, so that what takes long keeps no icon waiting. Printing has a
  * thread of its own as well.
  */
 const groups: Readonly<Record<keyof ImageMessages, string>> = {
@@ -20,9 +20,9 @@ const groups: Readonly<Record<keyof ImageMessages, string>> = {
   pictures: "long",
   font: "long",
 };
-const placesOfGroup = 2;
+const slotsOfGroup = 2;
 /** One more than two groups can take. */
-const places = 2 * placesOfGroup + 1;
+const slots = 2 * slotsOfGroup + 1;
 
 /** For whom an image is made. */
 export interface ImageUser {
@@ -62,8 +62,8 @@ export function createImageHost(config: Config, log: Log): ImageHost {
         // Readers that libvips itself does not trust stay off.
         VIPS_BLOCK_UNTRUSTED: "1",
       },
-      concurrency: places,
-      mostOfOwner: placesOfGroup,
+      concurrency: slots,
+      mostOfOwner: slotsOfGroup,
       queueLength: 256,
       maxWaitMs: config.images.deadlineMs,
       memoryBytes: config.images.hostBytes,

@@ -26,10 +26,10 @@ export interface TransferOptions {
  */
 export interface TransferHost {
   /**
-   * Takes a place, which an import has from before it opens a connection to its end.
+   * Takes a slot, which an import has from before it opens a connection to its end.
    * @returns what gives it back; @throws Failure busy when there is none, or the owner, or its account, has its share
    */
-  place(owner: string | undefined, account?: string): () => void;
+  takeSlot(owner: string | undefined, account?: string): () => void;
   /**
    * @throws Failure import_failed when the host died, failed or overran its deadline over this file, or has done so lately; busy
    *   when it was killed from outside or is being stopped; the reason of the signal
@@ -45,9 +45,9 @@ export interface TransferHost {
 }
 
 /** Imports of a node that wait or run, each with a connection to the database; those of one owner; and of an account of it. */
-const places = 64;
-const placesOfOwner = 16;
-const placesOfAccount = 12;
+const slots = 64;
+const slotsOfOwner = 16;
+const slotsOfAccount = 12;
 
 const fatalText =
   "The process that reads files has ended over this file before, so that it is not read again for a while.";
@@ -55,7 +55,7 @@ const fatalText =
 type Messages = TransferMessages & Record<string, [unknown, unknown]>;
 
 class SupervisedTransferHost implements TransferHost {
-  private readonly placed: { readonly owner: string; readonly account: string }[] = [];
+  private readonly slotHolders: { readonly owner: string; readonly account: string }[] = [];
   private readonly fatal = new FatalFiles();
   private readonly semaphore: FairSemaphore;
   private readonly hosts: readonly [LazyHost<Messages>, LazyHost<Messages>];
@@ -71,22 +71,22 @@ class SupervisedTransferHost implements TransferHost {
     this.semaphore = new FairSemaphore({
       permits: this.hosts.length,
       kept: 1,
-      mostWaiting: places,
+      mostWaiting: slots,
       timeoutMs: deadlineMs,
       refusal: "Too many imports are running already.",
     });
   }
 
-  place(owner: string | undefined, account = ""): () => void {
+  takeSlot(owner: string | undefined, account = ""): () => void {
     const one = { owner: owner ?? "", account };
-    const own = owner === undefined ? [] : this.placed.filter((other) => other.owner === owner);
+    const own = owner === undefined ? [] : this.slotHolders.filter((other) => other.owner === owner);
     const ofAccount = own.filter((other) => other.account === account).length;
-    if (this.placed.length >= places || own.length >= placesOfOwner || ofAccount >= placesOfAccount)
+    if (this.slotHolders.length >= slots || own.length >= slotsOfOwner || ofAccount >= slotsOfAccount)
       throw busy("Too many imports are running already.", 10);
-    this.placed.push(one);
+    this.slotHolders.push(one);
     return () => {
-      const at = this.placed.indexOf(one);
-      if (at >= 0) this.placed.splice(at, 1);
+      const at = this.slotHolders.indexOf(one);
+      if (at >= 0) this.slotHolders.splice(at, 1);
     };
   }
 

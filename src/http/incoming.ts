@@ -19,7 +19,7 @@ export class ClientDisconnected extends Error {
  */
 const mostOfTurn = 128 * 1024;
 
-export interface BodyPlaces {
+export interface BodyContext {
   /** In memory. */
   readonly receiving: Receiving;
   readonly bodyQueue: BodyQueue;
@@ -51,11 +51,11 @@ export class IncomingBody {
   constructor(
     private readonly res: HttpResponse,
     readonly declaredBytes: number | undefined,
-    private readonly places: BodyPlaces,
+    private readonly context: BodyContext,
   ) {
     this.ended = declaredBytes === 0;
     if (this.ended) return;
-    this.share = places.receiving.share((reason) => this.refuse(reason));
+    this.share = context.receiving.share((reason) => this.refuse(reason));
     res.onData((chunk, last) => this.accept(chunk, last));
     if ((declaredBytes ?? 0) > mostOfTurn) this.pauseSoon();
   }
@@ -124,7 +124,7 @@ export class IncomingBody {
   private waitForTurn(): void {
     if (!this.paused || this.waiting || this.queue.length > 0) return;
     this.waiting = true;
-    this.places.bodyQueue.wait(this.places.client(), () => {
+    this.context.bodyQueue.wait(this.context.client(), () => {
       this.waiting = false;
       this.resume();
     });

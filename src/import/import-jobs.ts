@@ -40,7 +40,7 @@ export interface JobDependencies extends ImportDependencies {
 
 /**
  * Jobs of a project that one node runs at once: while one is written, the next can be read. A job may take hours, so that others
- * do not wait for its end: as many places are for projects that have none.
+ * do not wait for its end: as many slots are for projects that have none.
  */
 const ofProject = 2;
 const renewMs = 2_000;

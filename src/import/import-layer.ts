@@ -16,7 +16,7 @@ import { writeStaged } from "./write-staged.js";
 
 export interface ImportDependencies {
   readonly db: Database;
-  readonly transfer: Pick<TransferHost, "import" | "place">;
+  readonly transfer: Pick<TransferHost, "import" | "takeSlot">;
   readonly log: Log;
   readonly config: Pick<Config, "dataDir" | "transfer">;
 }
@@ -33,7 +33,7 @@ export async function importIntoLayer(
   source: ImportSource,
   options: ImportOptions = {},
 ): Promise<Imported> {
-  const leave = deps.transfer.place(ownerOf(target), accountOf(target));
+  const leave = deps.transfer.takeSlot(ownerOf(target), accountOf(target));
   try {
     return await importFiles(deps, { target, source, options });
   } catch (error) {

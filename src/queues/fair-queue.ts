@@ -3,14 +3,14 @@
  *
  * Tasks name their owners from the outermost to the innermost: `["p7", "203.0.113.9"]` shares among projects, and what a
  * project gets among its clients. All tasks of a queue name as many. The next task is that of the owner who holds the
- * fewest places, among those of whom has used the least, and so on inwards; of one owner the task that came first.
+ * fewest slots, among those of whom has used the least, and so on inwards; of one owner the task that came first.
  *
- * `fair-semaphore.ts` and `fair-mutex.ts` hand out places by it. Used by itself:
+ * `fair-semaphore.ts` and `fair-mutex.ts` hand out slots by it. Used by itself:
  *
  * ```
  * const refused = queue.add(owners, task);  // if defined, this task (not always the new one) must be refused
- * const next = queue.take();                // its owners hold one place more
- * queue.leave(next.owners, milliseconds);   // its place is free; what it used counts for its owners
+ * const next = queue.take();                // its owners hold one slot more
+ * queue.leave(next.owners, milliseconds);   // its slot is free; what it used counts for its owners
  * ```
  *
  * (Start-time fair queueing: P. Goyal, H. M. Vin, H. Cheng, 1996; for owners in owners: J. C. R. Bennett, H. Zhang, 1996.)
@@ -27,7 +27,7 @@ export interface FairQueueOptions {
   readonly weightOf?: (owner: string) => number;
 }
 
-/** Whether an owner may hold another place. */
+/** Whether an owner may hold another slot. */
 export type MayEnter = (owner: string) => boolean;
 /** The same of an owner within the outermost one. */
 export type MayEnterWithin = (owner: string, outermost: string) => boolean;
@@ -45,7 +45,7 @@ interface Share<Task> {
   readonly weight: number;
   /** Cost of what its tasks did, by weight, from the same start for all owners of the same level. */
   used: number;
-  /** Places that its tasks hold. */
+  /** Slots that its tasks hold. */
   held: number;
   /** Number of its tasks that wait. */
   waiting: number;
@@ -69,7 +69,7 @@ export class FairQueue<Task> {
     return this.root.waiting;
   }
 
-  /** Places that tasks of this outermost owner hold. */
+  /** Slots that tasks of this outermost owner hold. */
   heldBy(owner: string): number {
     return this.root.shares.get(owner)?.held ?? 0;
   }
@@ -106,14 +106,14 @@ export class FairQueue<Task> {
     return true;
   }
 
-  /** Counts a place for a task that did not have to wait. */
+  /** Counts a slot for a task that did not have to wait. */
   enter(owners: Owners): void {
     update(this.pathOf(owners), (share) => share.held++);
   }
 
   /**
-   * Removes the next task; from now on its owners hold one place more.
-   * @param mayEnter whether the outermost owner may hold another place
+   * Removes the next task; from now on its owners hold one slot more.
+   * @param mayEnter whether the outermost owner may hold another slot
    * @param mayWithin the same of the owners within
    * @returns undefined = no task that may enter
    */
@@ -141,7 +141,7 @@ export class FairQueue<Task> {
     return waiting;
   }
 
-  /** A task has left its place; `cost` of it, such as its milliseconds, counts for its owners. */
+  /** A task has left its slot; `cost` of it, such as its milliseconds, counts for its owners. */
   leave(owners: Owners, cost: number): void {
     const path = this.pathOf(owners);
     if (this.length === 0) {

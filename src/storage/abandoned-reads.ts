@@ -2,11 +2,11 @@ import { LRUCache } from "lru-cache";
 import { type Clock, systemClock } from "../clock.js";
 import { busy } from "../errors.js";
 import { siteOf } from "../queues/clients.js";
-import { isOfMany, type Purpose } from "./places.js";
+import { isOfMany, type Purpose } from "./connection-slots.js";
 
 /**
  * What clients made the database do for reads that they left before the answer. It is cancelled, but who asks and leaves again
- * and again keeps the processors of the database busy all the same, with no more places than others have: measured on 2 cores,
+ * and again keeps the processors of the database busy all the same, with no more slots than others have: measured on 2 cores,
  * 8 such reads at once took what others' logins needed. So who has left much waits before the next read, as if that were
  * still running.
  */
@@ -17,7 +17,7 @@ const freeMs = 3_000;
 const backPerMs = 0.1;
 /** What is remembered beyond it, ms of reads. */
 const mostOwedMs = 3_000;
-/** Longest wait. Not longer than for a place, so that nobody is refused for it. */
+/** Longest wait. Not longer than for a slot, so that nobody is refused for it. */
 const longestWaitMs = 4_000;
 /** Reads of one client that wait for it. */
 const mostWaiting = 100;

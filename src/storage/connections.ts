@@ -5,17 +5,17 @@ import { FairSemaphore } from "../queues/fair-semaphore.js";
 import { AbandonedReads } from "./abandoned-reads.js";
 import { CancelRequests } from "./cancel-requests.js";
 import { connectFailed } from "./connection-errors.js";
+import {
+  ConnectionSlots,
+  mostSlowOf,
+  type Purpose,
+  type PurposeCounts,
+  type SlotOwner,
+  type SlotWait,
+} from "./connection-slots.js";
 import { sharedCores } from "./database-cores.js";
 import { connectionOf, destroy, HoldingClient, isReady } from "./heartbeat.js";
 import { requireOwnSession } from "./own-session.js";
-import {
-  mostSlowOf,
-  type PlaceOwner,
-  Places,
-  type PlaceWait,
-  type Purpose,
-  type PurposeCounts,
-} from "./places.js";
 import { keptAlive, sessionOptions } from "./session-settings.js";
 import { Watchdog } from "./watchdog.js";
 
@@ -34,7 +34,7 @@ export interface DatabaseCounts {
   /** Open connections, and those of them that are idle. */
   readonly total: number;
   readonly idle: number;
-  /** Requests that wait for a place, whatever for. */
+  /** Requests that wait for a slot, whatever for. */
   readonly waiting: number;
   readonly purposes: Readonly<Record<Purpose, PurposeCounts>>;
   /** Requests to cancel a statement that were sent. */
@@ -43,7 +43,7 @@ export interface DatabaseCounts {
 
 /**
  * Settings of each session. JIT is off, because it makes short queries slower; parallel workers are, because the connections
- * are shared among clients, and a place is to be one core of the database's.
+ * are shared among clients, and a slot is to be one core of the database's.
  */
 const settingsOf = (timeoutMs: number, nodeId = "") => ({
   search_path: "mapwright,public",
@@ -73,17 +73,17 @@ export interface Lease {
   release(broken?: Error): void;
 }
 
-export interface LeaseRequest extends PlaceWait {
+export interface LeaseRequest extends SlotWait {
   readonly purpose: Purpose;
-  readonly owner: PlaceOwner;
-  /** Takes a place without waiting, even if there is none. */
+  readonly owner: SlotOwner;
+  /** Takes a slot without waiting, even if there is none. */
   readonly atOnce?: boolean;
 }
 
 export class Connections {
   readonly cancels = new CancelRequests();
-  readonly places: Places;
-  /** Turns of lists, each for a batch: a place for one costs PostgreSQL nothing while its reader is busy. */
+  readonly slots: ConnectionSlots;
+  /** Semaphore of lists, each admitted for a batch: a slot for one costs PostgreSQL nothing while its reader is busy. */
   readonly batches: FairSemaphore;
   readonly abandoned = new AbandonedReads();
   private pool: pg.Pool;
@@ -103,7 +103,7 @@ export class Connections {
     this.mostSilenceMs = options.statementTimeoutMs + responseGraceMs;
     const { connections, url } = options;
     const mostSlow = mostSlowOf(connections, sharedCores(url));
-    this.places = new Places(connections, undefined, undefined, mostSlow);
+    this.slots = new ConnectionSlots(connections, undefined, undefined, mostSlow);
     this.batches = new FairSemaphore({
       permits: connections,
       mostOfOne: mostSlow,
@@ -152,8 +152,8 @@ export class Connections {
     if (isRead && this.abandoned.owes(owner.client))
       await this.abandoned.wait(purpose, owner.client, request.signal);
     const leave =
-      this.places.tryEnter(purpose, owner) ??
-      (atOnce ? this.places.force(purpose, owner) : await this.places.wait(purpose, owner, request));
+      this.slots.tryEnter(purpose, owner) ??
+      (atOnce ? this.slots.force(purpose, owner) : await this.slots.wait(purpose, owner, request));
     let client: pg.PoolClient;
     try {
       client = await this.pool.connect();
@@ -250,8 +250,8 @@ export class Connections {
   }
 
   counts(): DatabaseCounts {
-    const { pool, places, cancels, abandoned } = this;
-    const counts = places.counts();
+    const { pool, slots, cancels, abandoned } = this;
+    const counts = slots.counts();
     const owing = (purpose: Purpose) => abandoned.waiting(purpose);
     const withOwing = (purpose: Purpose) => ({
       ...counts[purpose],
@@ -260,8 +260,8 @@ export class Connections {
     return {
       total: pool.totalCount,
       idle: pool.idleCount,
-      // Of the pool: those whose place another one has already left.
-      waiting: places.waiting + pool.waitingCount + owing("reads") + owing("lists"),
+      // Of the pool: those whose slot another one has already left.
+      waiting: slots.waiting + pool.waitingCount + owing("reads") + owing("lists"),
       purposes: { ...counts, reads: withOwing("reads"), lists: withOwing("lists") },
       cancelRequests: cancels.sent,
     };

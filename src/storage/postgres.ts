@@ -8,10 +8,10 @@ import {
   isUnsent,
   markCancelled,
 } from "./connection-errors.js";
+import type { Purpose, SlotOwner } from "./connection-slots.js";
 import { Connections, type DatabaseCounts, type DatabaseOptions, type Lease } from "./connections.js";
 import { startHeartbeat } from "./heartbeat.js";
 import { type Lookup, Lookups } from "./lookups.js";
-import type { PlaceOwner, Purpose } from "./places.js";
 import type { RawBatch } from "./raw-rows.js";
 import {
   type BytesOptions,
@@ -65,16 +65,16 @@ export interface ListeningConnection {
 }
 
 /** For whom a database is used, and how that is bounded. */
-export interface DatabaseUse extends PlaceOwner {
+export interface DatabaseUse extends SlotOwner {
   /** Of all statements but streams and lookups; default: `reads` for queries, `writes` for everything else. */
   readonly purpose?: Purpose;
   /** Of writes and transactions, where it is not `purpose`. */
   readonly writing?: Purpose;
-  /** Aborting it ends the wait for the first place to write. What has begun to write goes on: its outcome would not be known. */
+  /** Aborting it ends the wait for the first slot to write. What has begun to write goes on: its outcome would not be known. */
   readonly signal?: () => AbortSignal;
   /** Aborting the signal also ends queries and streams. */
   readonly endsReads?: boolean;
-  /** It is one task, such as a request: what it writes while it writes already finds a place at once. */
+  /** It is one task, such as a request: what it writes while it writes already finds a slot at once. */
   readonly isTask?: boolean;
   /** Longest query in ms, and longest time for a batch of a stream, if that is less than the longest statement. */
   readonly readTimeoutMs?: () => number | undefined;
@@ -144,7 +144,7 @@ interface StatementQueue {
 class PooledDatabase implements Database {
   readonly url: string;
   readonly apart: Database = this;
-  /** Places of one task in which it writes. */
+  /** Slots of one task in which it writes. */
   private writing = 0;
   private hasWritten = false;
 
@@ -266,7 +266,7 @@ class PooledDatabase implements Database {
       owner: use,
       // A task that has begun to write goes on.
       signal: this.hasWritten ? undefined : use.signal?.(),
-      // Two tasks that hold a place each could else wait for each other.
+      // Two tasks that hold a slot each could else wait for each other.
       atOnce: use.isTask === true && this.writing > 0,
     });
     this.writing++;

@@ -1,19 +1,19 @@
 import type pg from "pg";
 import type { Cancelling } from "./cancel-requests.js";
 import { connectionLost, endsConnection, isConnectionLost, markCancelled } from "./connection-errors.js";
+import { ownersOf, type SlotOwner } from "./connection-slots.js";
 import type { Connections, Lease } from "./connections.js";
 import { openCursor } from "./partial-cursor.js";
-import { ownersOf, type PlaceOwner } from "./places.js";
 import { type RawBatch, RawRows } from "./raw-rows.js";
 
 /** Reads long results in batches, as rows or as their bytes. */
 
 const stallMs = 30_000;
-/** How long a consumer may take for a batch while others wait for a place, if its stream can be continued later. */
+/** How long a consumer may take for a batch while others wait for a slot, if its stream can be continued later. */
 const patienceMs = 1_000;
 /**
  * How often a stream that cannot be continued waits for its consumer as long as it may, all its batches together, before it is
- * closed if other lists wait for a place.
+ * closed if other lists wait for a slot.
  */
 const longestWaits = 2;
 /** Time after which the server ends the statement of a stream, should this process be gone. */
@@ -57,7 +57,7 @@ interface Statement {
 
 /** For whom a result is read, and for how long. */
 export interface StreamUse {
-  readonly owner: PlaceOwner;
+  readonly owner: SlotOwner;
   readonly signal: AbortSignal | undefined;
   /** Longest time for a batch. */
   readonly batchTimeoutMs: number;
@@ -239,13 +239,13 @@ class Reading<Batch> {
     this.waitsSince = since;
     const look = () => {
       const ms = performance.now() - since;
-      const { places } = connections;
+      const { slots } = connections;
       if (ms >= longestMs - 1) this.end("stalled");
-      else if (request.resume && places.waiting > 0) this.end("paused");
+      else if (request.resume && slots.waiting > 0) this.end("paused");
       else if (
         !request.resume &&
         this.waitedMs + ms >= longestWaits * longestMs &&
-        places.counts().lists.waiting > 0
+        slots.counts().lists.waiting > 0
       )
         this.end("stalled");
       else this.timer = setTimeout(look, Math.min(patience, longestMs - (performance.now() - since)));
@@ -260,7 +260,7 @@ class Reading<Batch> {
 
   /**
    * The consumer wants more.
-   * @returns whether the place was given to others meanwhile
+   * @returns whether the slot was given to others meanwhile
    * @throws Error when the consumer took too long
    */
   endWait(): boolean {

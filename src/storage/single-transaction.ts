@@ -29,7 +29,7 @@ export class SingleTransaction implements Database {
 
   /**
    * @param first runs at the beginning of the transaction, which fails with it
-   * @param before runs before it is begun, and with it takes a place and locks; when it fails, so does the first write
+   * @param before runs before it is begun, and with it takes a slot and locks; when it fails, so does the first write
    */
   constructor(
     readonly apart: Database,

@@ -1,6 +1,6 @@
 import t from "tap";
 import { AbandonedReads } from "../../src/storage/abandoned-reads.js";
-import { manyClients } from "../../src/storage/places.js";
+import { manyClients } from "../../src/storage/connection-slots.js";
 import { openDatabase } from "../../src/storage/postgres.js";
 import { freshDatabase } from "../support/database.js";
 import { Hours } from "../support/hours.js";

@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import t from "tap";
-import { mostSlowOf } from "../../src/storage/places.js";
+import { mostSlowOf } from "../../src/storage/connection-slots.js";
 import { openDatabase } from "../../src/storage/postgres.js";
 import { SingleTransaction } from "../../src/storage/single-transaction.js";
 import { freshDatabase } from "../support/database.js";

@@ -49,7 +49,7 @@ t.test("within a project accounts take turns, however many files one of them sen
 t.test("one account does not take all places of its project", (t) => {
   const { transfer } = bench;
   const taken: (() => void)[] = [];
-  const take = (account: string, owner = "project 8") => taken.push(transfer.place(owner, account));
+  const take = (account: string, owner = "project 8") => taken.push(transfer.takeSlot(owner, account));
   for (let count = 0; count < 12; count++) take("1");
   t.throws(() => take("1"), /Too many imports/);
   for (let count = 0; count < 4; count++) take("2");

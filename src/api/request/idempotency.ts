@@ -98,7 +98,7 @@ export async function answerOnce(
     const kept = await findAnswer(tx, owned);
     if (kept) throw new AlreadyAnswered(kept);
   };
-  // A large body waits for a thread: not while a place and locks are held. A file's hash is known when it has been received.
+  // A large body waits for a thread: not while a slot and locks are held. A file's hash is known when it has been received.
   const writing = new SingleTransaction(services.db, begin, async () => {
     if (!hasFile) await requestHash();
   });

@@ -30,14 +30,14 @@ export const isOfMany = (client: string): boolean => ofMany.has(client);
 /** Neither the server itself, nor one of its works for many. */
 const isOneClient = (site: string): boolean => site !== "" && !isOfMany(site);
 
-/** For whom a place is. */
-export interface PlaceOwner {
-  /** "" = the server itself, which may have all places of a purpose. */
+/** For whom a slot is. */
+export interface SlotOwner {
+  /** "" = the server itself, which may have all slots of a purpose. */
   readonly client: string;
   readonly project: string;
 }
 
-export interface PlaceWait {
+export interface SlotWait {
   /** Ends the wait. */
   readonly signal?: AbortSignal | undefined;
   /** Longest wait; default: that of the purpose, 5 or 10 s. */
@@ -47,19 +47,19 @@ export interface PlaceWait {
 export interface PurposeCounts {
   readonly held: number;
   readonly waiting: number;
-  /** Requests that found no place in time. */
+  /** Requests that found no slot in time. */
   readonly refused: number;
 }
 
 interface Share {
-  /** Places that are kept free for this purpose. */
+  /** Slots that are kept free for this purpose. */
   readonly least: number;
   readonly most: number;
   /** Of tasks of one client that take longer than `slowMs`, or are likely to; undefined = any number. */
   readonly mostSlow: number | undefined;
   /** Clients that had such tasks lately. */
   readonly slowSites: LRUCache<string, true>;
-  /** Longest wait for a place. */
+  /** Longest wait for a slot. */
   readonly timeoutMs: number;
   readonly queue: FairQueue<Waiter>;
   readonly holders: Set<Holder>;
@@ -86,7 +86,7 @@ const slowMs = 100;
 const slowForMs = 60_000;
 const mostSlowSites = 1_000;
 /**
- * Of all clients that are known to be slow together, as many as so many of them may have: places, and cores of PostgreSQL, are
+ * Of all clients that are known to be slow together, as many as so many of them may have: slots, and cores of PostgreSQL, are
  * left to the others however many addresses read slowly.
  */
 const slowTogether = 2;
@@ -103,7 +103,7 @@ const refusals: Record<Purpose, string> = {
   background: "Too many long changes are being made now.",
 };
 
-/** How many of `total` places are kept for each purpose, and how many it may have. */
+/** How many of `total` slots are kept for each purpose, and how many it may have. */
 function sharesOf(
   total: number,
 ): Readonly<Record<Purpose, { readonly least: number; readonly most: number }>> {
@@ -120,14 +120,14 @@ function sharesOf(
 }
 
 /**
- * How many slow statements of one client PostgreSQL works on at once. More would take its cores from others, whatever places
+ * How many slow statements of one client PostgreSQL works on at once. More would take its cores from others, whatever slots
  * they find.
  * @param cores those that it shares with this process; undefined = it has its own
  */
 export const mostSlowOf = (connections: number, cores: number | undefined): number =>
   Math.max(1, Math.min(Math.floor(connections / 4), Math.max(2, cores ?? connections)));
 
-export class Places {
+export class ConnectionSlots {
   private readonly shares: ReadonlyMap<Purpose, Share>;
   private free: number;
   private waitingTasks = 0;
@@ -171,30 +171,26 @@ export class Places {
     return Object.fromEntries(counts) as Record<Purpose, PurposeCounts>;
   }
 
-  /** A place if there is a free one, given back by calling what is returned (once). */
-  tryEnter(purpose: Purpose, owner: PlaceOwner): (() => void) | undefined {
+  /** A slot if there is a free one, given back by calling what is returned (once). */
+  tryEnter(purpose: Purpose, owner: SlotOwner): (() => void) | undefined {
     const share = this.shares.get(purpose)!;
-    const owners = turnsOf(owner);
+    const owners = queueOwnersOf(owner);
     return this.mayEnter(share, siteIn(owners), owners[0]!) ? this.enter(share, owners) : undefined;
   }
 
-  /** A place beyond those that there are, for who holds one already and would wait for itself. */
-  force(purpose: Purpose, owner: PlaceOwner): () => void {
-    return this.enter(this.shares.get(purpose)!, turnsOf(owner));
+  /** A slot beyond those that there are, for who holds one already and would wait for itself. */
+  force(purpose: Purpose, owner: SlotOwner): () => void {
+    return this.enter(this.shares.get(purpose)!, queueOwnersOf(owner));
   }
 
   /**
    * As `tryEnter`, after a wait.
    * @throws Failure busy when too many wait, or none became free in time; the signal's reason when it aborts
    */
-  async wait(
-    purpose: Purpose,
-    owner: PlaceOwner,
-    { signal, timeoutMs }: PlaceWait = {},
-  ): Promise<() => void> {
+  async wait(purpose: Purpose, owner: SlotOwner, { signal, timeoutMs }: SlotWait = {}): Promise<() => void> {
     signal?.throwIfAborted();
     const share = this.shares.get(purpose)!;
-    const owners = turnsOf(owner);
+    const owners = queueOwnersOf(owner);
     const isSlow = share.slowSites.has(siteIn(owners));
     const longestMs = timeoutMs ?? (isSlow ? slowFactor : 1) * share.timeoutMs;
     const refused = (): Failure => {
@@ -261,13 +257,13 @@ export class Places {
       while (share.queue.length > 0 && this.available(share) > 0) {
         const next = share.queue.take(always, (site, project) => this.mayEnter(share, site, project));
         if (!next) break;
-        // The place is taken here, so that nobody overtakes the one who waited.
+        // The slot is taken here, so that nobody overtakes the one who waited.
         next.task.admit(this.hold(share, next.owners, true));
       }
     }
   }
 
-  /** The last place goes to a client that has none, so that others find one while a client has all that it may have. */
+  /** The last slot goes to a client that has none, so that others find one while a client has all that it may have. */
   private mayEnter(share: Share, site: string, project: string): boolean {
     const available = this.available(share);
     const { mostSlow } = share;
@@ -298,7 +294,7 @@ export class Places {
     return count;
   }
 
-  /** Places that this purpose may take now: none that are kept for others. */
+  /** Slots that this purpose may take now: none that are kept for others. */
   private available(share: Share): number {
     let free = this.free;
     for (const other of this.shares.values())
@@ -307,10 +303,10 @@ export class Places {
   }
 }
 
-export const ownersOf = ({ client, project }: PlaceOwner): Owners => [siteOf(client), client, project];
+export const ownersOf = ({ client, project }: SlotOwner): Owners => [siteOf(client), client, project];
 
 /** A project first: what many clients read of one keeps nobody waiting who reads of another. What is of none is its client's. */
-const turnsOf = ({ client, project }: PlaceOwner): Owners => {
+const queueOwnersOf = ({ client, project }: SlotOwner): Owners => {
   const site = siteOf(client);
   return [project === "" ? site : `project ${project}`, site, client];
 };
@@ -322,7 +318,7 @@ function holds({ holders }: Share, site: string): boolean {
   return false;
 }
 
-/** Tells the queue of those who hold a place. */
+/** Tells the queue of those who hold a slot. */
 function showHolders({ holders, queue }: Share): void {
   for (const holder of holders) {
     if (holder.isQueued) continue;
