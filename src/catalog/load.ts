@@ -213,7 +213,7 @@ async function mapState(
         type: node.type,
         geometryKind: withGeometry.geometry_kind ?? "Unknown",
         bands: withGeometry.bands ?? [],
-        gathered: node.gathered,
+        smallFeatureLevels: node.gathered,
         lineBends: node.line_bends ?? 0,
         hasRuns: withGeometry.has_runs ?? false,
         crowds: node.crowds,

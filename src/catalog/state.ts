@@ -150,10 +150,10 @@ export interface LayerNode extends TreeNode {
   /** Highest zoom of each band of zooms with generalised geometry, ascending; of a virtual layer those of its source. */
   readonly bands: readonly number[];
   /**
-   * Those of the bands that are light even when strokes show each of some small objects (tiles/gathering.ts). null or absent =
+   * Those of the bands that are light even when strokes show each of some small objects (tiles/small-features.ts). null or absent =
    * nothing is known of the objects that the bands leave out.
    */
-  readonly gathered?: readonly number[] | null;
+  readonly smallFeatureLevels?: readonly number[] | null;
   /** Area that a stroke takes at the bends of one of its small lines, in squares of the stroke's width. Absent = 0. */
   readonly lineBends?: number;
   /** Whether there are shapes that are read from runs of their vertices (tiles/large-shapes.ts). Absent = none. */

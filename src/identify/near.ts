@@ -4,7 +4,7 @@ import { type Statement, Values } from "../features/sql.js";
 import { toMercator } from "../geo/envelope.js";
 import { type MercatorBox, maxZoom, mercatorHalf, tileMetres } from "../geo/tile.js";
 import { reachesBeyond, worldCopies } from "../geo/world-copies.js";
-import type { Gathered } from "../visual/gathered.js";
+import type { Clustered } from "../visual/clustered.js";
 
 /** Finds the ids of the objects near a point, by the spatial indexes of their layers. */
 
@@ -29,8 +29,8 @@ export function placeOf(
 }
 
 /** Where objects may be that are near enough, in one world; it may reach beyond its edges. */
-export function boxAround({ x, y, pixel, tolerancePixels }: Place, gathered?: Gathered): MercatorBox {
-  const metres = (tolerancePixels + (gathered?.reachPixels ?? 0)) * pixel;
+export function boxAround({ x, y, pixel, tolerancePixels }: Place, clustered?: Clustered): MercatorBox {
+  const metres = (tolerancePixels + (clustered?.reachPixels ?? 0)) * pixel;
   return [x - metres, y - metres, x + metres, y + metres];
 }
 
@@ -39,7 +39,7 @@ export interface Searched {
   readonly layer: LayerNode;
   readonly condition: string;
   /** What is drawn in place of its objects. */
-  readonly gathered?: Gathered | undefined;
+  readonly clustered?: Clustered | undefined;
 }
 
 /** Several objects that are drawn as one. */
@@ -108,7 +108,7 @@ export function nearStatement(searched: readonly Searched[], place: Place, limit
     );
   };
   const selects = searched.map((one, n) => {
-    if (one.gathered) return gatheredNear(one.gathered, n, place, { values, most, farthest, pixel });
+    if (one.clustered) return clustersNear(one.clustered, n, place, { values, most, farthest, pixel });
     const copies = worldCopies(one.layer, atSeam)
       // Objects are within a world and a half around the middle.
       .filter((dx) => Math.abs(place.x - dx) <= 3 * mercatorHalf + metres)
@@ -134,8 +134,8 @@ export function nearStatement(searched: readonly Searched[], place: Place, limit
  * A cluster is as near as its rim, and within it at no distance, an object that is alone as near as its middle. Of a cluster
  * that cannot be parted its objects are found.
  */
-function gatheredNear(
-  gathered: Gathered,
+function clustersNear(
+  clustered: Clustered,
   n: number,
   place: Place,
   bound: {
@@ -147,8 +147,8 @@ function gatheredNear(
 ): string {
   const { x, y } = place;
   const { values, most, farthest, pixel } = bound;
-  const box = boxAround(place, gathered);
-  const shapes = gathered.sql({
+  const box = boxAround(place, clustered);
+  const shapes = clustered.sql({
     box: `st_makeenvelope(${box.map((each) => `${values.bind(each)}::float8`).join(",")},3857)`,
     pixel: place.pixel,
     atSeam: reachesBeyond(box),

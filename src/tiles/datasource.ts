@@ -11,8 +11,8 @@ import type { CompiledStyle } from "../style/model.js";
 import { columnValuePattern } from "../style/picture-path.js";
 import { safeColumn } from "../style/pictures.js";
 import { cutSql, isDrawnAlong } from "./drawn-along.js";
-import { gatheredLook, gatheredSql } from "./gathering.js";
 import { isDrawnPlaceByPlace, nearSql } from "./large-shapes.js";
+import { smallFeatureLook, smallFeaturesSql } from "./small-features.js";
 import {
   areWide,
   drawnThinning,
@@ -164,8 +164,9 @@ function objectsQuery(
 ): string {
   const table = layerTable(layer.id);
   const isView = layer.type === "virtual";
-  const look = layer.gathered && !isView ? gatheredLook(style, options.scaleDenominator) : undefined;
-  const bands = look?.stroke ? layer.gathered! : layer.bands;
+  const look =
+    layer.smallFeatureLevels && !isView ? smallFeatureLook(style, options.scaleDenominator) : undefined;
+  const bands = look?.stroke ? layer.smallFeatureLevels! : layer.bands;
   const band = bandOf(bands, options.zoom);
   const source = isView ? layerTable(layer.sourceId ?? layer.id) : table;
   const bandTable = `${source}_z${band}`;
@@ -190,7 +191,7 @@ function objectsQuery(
     if (!look) return large;
     const noSize = isBySize(layer, style) ? ", null::float8 as size$" : "";
     const values = noSize + names.map((name) => `, null as "${name}"`).join("");
-    const small = gatheredSql(`${table}_g${band}`, look, {
+    const small = smallFeaturesSql(`${table}_g${band}`, look, {
       steps: band - options.zoom,
       pixel: (2 * mercatorHalf) / 256 / 2 ** band,
       scale: (2 ** band * options.scaleDenominator) / topScaleDenominator,

@@ -57,7 +57,7 @@ export interface VisualKind {
   /** Which column it is built from; undefined = it needs none. */
   readonly column: Fits | undefined;
   /** Its drawings have `shapesWithObjects`. */
-  readonly gathers?: true;
+  readonly clusters?: true;
   /** It shows no labels, whatever the settings say. */
   readonly drawsNoLabels?: true;
   /** Its borders are rims of circles, which may suit these (`colorByFill`). */

@@ -220,8 +220,8 @@ export function withSuited(
  */
 export function labelWithoutZoom(layer: LayerNode, settings: StoredSettings): Column | undefined {
   const text = settings.textSettings as Settings;
-  const { gathers, drawsNoLabels } = kindOf(settings);
-  if (gathers || drawsNoLabels || text.allowOverlap === true || isGiven(text, "fromZoom")) return undefined;
+  const { clusters, drawsNoLabels } = kindOf(settings);
+  if (clusters || drawsNoLabels || text.allowOverlap === true || isGiven(text, "fromZoom")) return undefined;
   return labelColumn(layer, settings);
 }
 

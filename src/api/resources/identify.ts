@@ -10,7 +10,7 @@ import type { Pause } from "../../queues/slices.js";
 import { mapAtOnce } from "../../tiles/at-once.js";
 import { type MissingLayer, namesOf } from "../../tiles/missing-layer.js";
 import { drawnLayers } from "../../tiles/selection.js";
-import { gatheredBy } from "../../visual/gathered.js";
+import { clusteredBy } from "../../visual/clustered.js";
 import { isVisualized } from "../../visual/style.js";
 import { callerHeaders } from "../request/caller.js";
 import { mapContext } from "../request/context.js";
@@ -96,7 +96,7 @@ async function identify(
   const place = placeOf(wanted.point, { zoom: wanted.zoom, tolerancePixels: wanted.tolerance });
   const shown = drawnLayers(map, wanted.layers, (layer) => mayRead(map, caller, layer)).filter(hasObjects);
   const languages = languagesOf(map, wanted.lng);
-  const visible = shown.map((layer) => ({ layer, gathered: gatheredBy(layer, wanted.zoom) }));
+  const visible = shown.map((layer) => ({ layer, clustered: clusteredBy(layer, wanted.zoom) }));
   const here = await layersIn(services, map, visible, place);
   const searched = await drawnAt(services, map, here, { zoom: wanted.zoom, languages, pause });
   const missing: MissingLayer[] = [];
@@ -152,7 +152,7 @@ async function layersIn(
   await versions.locate(tracked);
   const known = new Map(tracked.map((one) => [one.id, one]));
   return layers.filter(
-    ({ gathered }, index) => known.get(tables[index] ?? 0)?.mayBeIn(boxAround(place, gathered)) !== false,
+    ({ clustered }, index) => known.get(tables[index] ?? 0)?.mayBeIn(boxAround(place, clustered)) !== false,
   );
 }
 
@@ -180,13 +180,13 @@ async function drawnAt(
   }).finally(() => clearTimeout(timer));
   const searched: Searched[] = [];
   let characters = 0;
-  for (const [index, { layer, gathered }] of layers.entries()) {
+  for (const [index, { layer, clustered }] of layers.entries()) {
     const style = styles[index];
     const seen = { zoom, languages: { ...languages, own } };
     const isKnown = style !== undefined && characters < mostConditions;
     const condition = isKnown ? await services.drawnConditions.of(layer, style, seen) : "true";
     characters += condition?.length ?? 0;
-    if (condition !== undefined) searched.push({ layer, condition, gathered });
+    if (condition !== undefined) searched.push({ layer, condition, clustered });
   }
   return searched;
 }

@@ -18,7 +18,7 @@ export interface Hits {
   readonly hasMore: boolean;
 }
 /** Objects that are drawn as one circle, which parts where their box fills the map. */
-export interface Gathered {
+export interface Cluster {
   readonly box: Box;
 }
 
@@ -69,7 +69,7 @@ export async function findObjects(
   },
   { latlng, radius }: Click,
   signal: AbortSignal,
-): Promise<Hits | Gathered> {
+): Promise<Hits | Cluster> {
   const { map, mapId, tree } = context;
   if (tree.queryable.length === 0) return { hits: [], hasMore: false };
   const zoom = Math.min(22, Math.round(map.getZoom()));

@@ -35,7 +35,7 @@ export const clusters: VisualKind = {
     })
     .prefault({}),
   column: undefined,
-  gathers: true,
+  clusters: true,
   hasBorders: false,
   question: () => undefined,
   drawsStatistics: false,

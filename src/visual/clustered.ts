@@ -6,7 +6,7 @@ import { isVisualized } from "./style.js";
 import { noValues } from "./values.js";
 
 /** Shapes that stand for several objects, as tiles draw them. */
-export interface Gathered {
+export interface Clustered {
   /** How far from a place an object may be that decides about the shapes there, in unscaled pixels. */
   readonly reachPixels: number;
   /**
@@ -18,13 +18,13 @@ export interface Gathered {
   sql(place: { readonly box: string; readonly pixel: number; readonly atSeam: boolean }): string;
 }
 
-/** What the layer's visualization gathers; undefined = it shows each object by itself. */
-export function gatheredBy(layer: LayerNode, zoom: number): Gathered | undefined {
+/** What the layer's visualization clusters; undefined = it shows each object by itself. */
+export function clusteredBy(layer: LayerNode, zoom: number): Clustered | undefined {
   if (!isVisualized(layer)) return undefined;
   const settings = layer.visualSettings as Settings;
   const kind = kindOf(settings);
   // Others may have a thousand classes, which would be drawn for nothing at each click.
-  if (!kind.gathers) return undefined;
+  if (!kind.clusters) return undefined;
   const classes = settings.classesSettings as Settings;
   const drawing = kind.draw({
     ...{ layer, settings, classes },

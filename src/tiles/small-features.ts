@@ -1,9 +1,9 @@
 import type { CompiledStyle, Rule, Symbolizer } from "../style/model.js";
 import { rulesAt } from "./thinning.js";
 
-/** Lines and polygons that are too small for a band are drawn together, where a style draws all objects alike. */
+/** Small features, lines and polygons that are too small for a band, are drawn together where a style draws all objects alike. */
 
-export interface GatheredLook {
+export interface SmallFeatureLook {
   /** Undefined = they have none. */
   readonly stroke: Stroke | undefined;
 }
@@ -18,7 +18,10 @@ export interface Stroke {
 }
 
 /** How a style draws small objects at a scale; undefined = they look different, or are drawn as something else. */
-export function gatheredLook(style: CompiledStyle, scaleDenominator: number): GatheredLook | undefined {
+export function smallFeatureLook(
+  style: CompiledStyle,
+  scaleDenominator: number,
+): SmallFeatureLook | undefined {
   const rules = rulesAt(style, scaleDenominator);
   // What matches no rule is not drawn, so there must be one for all, and for the objects without values.
   if (!rules.some(({ filter }) => filter === undefined)) return undefined;
@@ -72,7 +75,7 @@ const fullTimes = 3;
 /** Objects of a pixel whose places are known. */
 const placesKept = 8;
 
-export interface GatheredOptions {
+export interface SmallFeatureOptions {
   /** Zooms between the tile's and the band's. */
   readonly steps: number;
   /** Metres per pixel of the band. */
@@ -90,7 +93,11 @@ export interface GatheredOptions {
  * each pixel, as large as the polygons in it together; else a square or a line for each of the objects whose place is known,
  * for strokes are wider than these objects and a few of them cover the pixel. These take the area of all together.
  */
-export function gatheredSql(table: string, { stroke }: GatheredLook, options: GatheredOptions): string {
+export function smallFeaturesSql(
+  table: string,
+  { stroke }: SmallFeatureLook,
+  options: SmallFeatureOptions,
+): string {
   const { pixel, box } = options;
   // Mapnik first asks for the columns, with a box of any size.
   const pixelAt = (edge: string) => `greatest(-2e9, least(2e9, floor(${edge}(${box}) / ${pixel})))::int`;
@@ -102,7 +109,7 @@ export function gatheredSql(table: string, { stroke }: GatheredLook, options: Ga
   return stroke ? strokedSql(pixels, square, stroke, options) : filledSql(pixels, square, options);
 }
 
-function filledSql(pixels: string, square: string, { steps }: GatheredOptions): string {
+function filledSql(pixels: string, square: string, { steps }: SmallFeatureOptions): string {
   const middle = (axis: "x" | "y") =>
     `(sum(n * ${axis}::float8) + sum(s${axis}) / ${placesPerPixel}.0) / sum(n)`;
   return (
@@ -116,7 +123,7 @@ function strokedSql(
   pixels: string,
   square: string,
   { width, caps, isOpaque }: Stroke,
-  { steps, pixel, scale, bends }: GatheredOptions,
+  { steps, pixel, scale, bends }: SmallFeatureOptions,
 ): string {
   // Lengths and areas are in pixels of the tile, of which a pixel of the band is a part.
   const part = 1 / 2 ** steps;
