@@ -14,8 +14,8 @@ import { compare } from "../rounds.js";
 
 /**
  * Imports into a fresh layer, beside `ogr2ogr` with COPY and a GiST index. Ours keeps the geometry twice, in degrees and in
- * metres of EPSG:3857, each with an index; ogr2ogr keeps it reprojected to EPSG:3857. For polygons ours also makes bands,
- * which are tables of simpler geometry for low zooms: their time is measured apart.
+ * metres of EPSG:3857, each with an index; ogr2ogr keeps it reprojected to EPSG:3857. For polygons ours also makes
+ * generalization levels, which are tables of simpler geometry for low zooms: their time is measured apart.
  */
 
 /** Formats that are made from the points by ogr2ogr, with its driver. */
@@ -46,8 +46,8 @@ interface Input {
 
 interface Outcome {
   readonly seconds: number;
-  /** Of that, for bands. */
-  readonly bandSeconds: number;
+  /** Of that, for generalization levels. */
+  readonly levelSeconds: number;
 }
 
 export async function imports(context: Context): Promise<Row[]> {
@@ -72,9 +72,9 @@ export async function imports(context: Context): Promise<Row[]> {
         { files: files.map((path) => ({ path, name: path })), action: "merge" },
       );
       const seconds = (performance.now() - started) / 1000;
-      const bandSeconds = await secondsOfBands(db, id);
+      const levelSeconds = await secondsOfLevels(db, id);
       await db.execute(`truncate layers.l${id}`);
-      return { seconds, bandSeconds };
+      return { seconds, levelSeconds };
     };
     const reference = async ({ path, open }: Input): Promise<Outcome> => {
       const started = performance.now();
@@ -87,14 +87,14 @@ export async function imports(context: Context): Promise<Row[]> {
       );
       const seconds = (performance.now() - started) / 1000;
       await db.execute("drop table staging.bench_import");
-      return { seconds, bandSeconds: 0 };
+      return { seconds, levelSeconds: 0 };
     };
     const rows: Row[] = [];
     for (const input of await inputs(context)) {
       const { name, count, gate } = input;
       const rate = (seconds: number) => count / seconds;
       const figure = { unit: "objects / s", of: ({ seconds }: Outcome) => rate(seconds) };
-      const withoutBands = ({ seconds, bandSeconds }: Outcome) => rate(seconds - bandSeconds);
+      const withoutLevels = ({ seconds, levelSeconds }: Outcome) => rate(seconds - levelSeconds);
       rows.push(
         ...(await compare(
           { rounds: Math.min(3, size.rounds), most: Math.min(5, size.most) },
@@ -102,8 +102,8 @@ export async function imports(context: Context): Promise<Row[]> {
           [() => reference(input)],
           name === "geojson polygons"
             ? [
-                { ...figure, measure: `import ${name}, with bands` },
-                { ...figure, measure: `import ${name}, without bands`, of: withoutBands, gate },
+                { ...figure, measure: `import ${name}, with levels` },
+                { ...figure, measure: `import ${name}, without levels`, of: withoutLevels, gate },
               ]
             : [{ ...figure, measure: `import ${name}`, gate }],
         )),
@@ -166,8 +166,8 @@ async function inputs({ world, size }: Context): Promise<Input[]> {
   return list;
 }
 
-/** How long the bands of a layer take that has its objects. */
-async function secondsOfBands(db: Database, layerId: number): Promise<number> {
+/** How long the generalization levels of a layer take that has its objects. */
+async function secondsOfLevels(db: Database, layerId: number): Promise<number> {
   const started = performance.now();
   await db.query("select generalize_layer($1)", [layerId]);
   return (performance.now() - started) / 1000;

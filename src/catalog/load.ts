@@ -148,7 +148,7 @@ export async function loadMap(
   const [row] = await db.query<MapRow>(
     `select m.*,
        (select coalesce(json_agg(to_jsonb(n) || jsonb_build_object('geometry_kind', l.geometry_kind, 'bands', l.bands, 'gathered', l.gathered, 'line_bends', l.line_bends, 'crowds', l.crowds, 'has_runs', l.has_runs, 'crosses_antimeridian', l.crosses_antimeridian, 'source_id', l.source_id, 'raster', to_jsonb(r), 'thinnings', (
-            select json_agg(json_build_object('number', t.number, 'digest', t.digest, 'bands', t.bands) order by t.number)
+            select json_agg(json_build_object('number', t.number, 'digest', t.digest, 'levels', t.bands) order by t.number)
             from thinning t where t.layer_id = n.id and t.retired_at is null))), '[]')
           from node n left join layer l on l.id = n.id left join raster r on r.layer_id = n.id where n.map_id = m.id) as node_rows,
        (select coalesce(json_agg(c order by c.sort, c.id), '[]')
@@ -206,13 +206,13 @@ async function mapState(
     let state: TreeNode | LayerNode;
     if (node.type === "folder") state = { ...common, type: node.type };
     else {
-      // A virtual layer has the geometry kind and bands of its source.
+      // A virtual layer has the geometry kind and generalization levels of its source.
       const withGeometry = (node.type === "virtual" && rows.get(node.source_id ?? 0)) || node;
       const layer: LayerNode = {
         ...common,
         type: node.type,
         geometryKind: withGeometry.geometry_kind ?? "Unknown",
-        bands: withGeometry.bands ?? [],
+        generalizationLevels: withGeometry.bands ?? [],
         smallFeatureLevels: node.gathered,
         lineBends: node.line_bends ?? 0,
         hasRuns: withGeometry.has_runs ?? false,

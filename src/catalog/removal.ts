@@ -14,7 +14,7 @@ const errorIntervalMs = 60_000;
 /** Wait for a layer that is still read or written; it is tried again later. */
 const lockTimeoutMs = 200;
 const portionTimeoutMs = 60_000;
-/** Bounds of a portion. Layers with bands and search indexes have more relations (tables and indexes). */
+/** Bounds of a portion. Layers with generalization levels and search indexes have more relations (tables and indexes). */
 const layersAtOnce = 50;
 const relationsAtOnce = 400;
 /** Layers may have millions of files, whose rows are deleted first. */

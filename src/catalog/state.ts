@@ -147,11 +147,11 @@ export interface LayerNode extends TreeNode {
   readonly columns: readonly Column[];
   /** Absent = none. */
   readonly constraints?: readonly ColumnConstraint[];
-  /** Highest zoom of each band of zooms with generalised geometry, ascending; of a virtual layer those of its source. */
-  readonly bands: readonly number[];
+  /** The highest zoom of each level with generalized geometry, ascending; of a virtual layer those of its source. */
+  readonly generalizationLevels: readonly number[];
   /**
-   * Those of the bands that are light even when strokes show each of some small objects (tiles/small-features.ts). null or absent =
-   * nothing is known of the objects that the bands leave out.
+   * The generalization levels that are light even when strokes show each of some small objects (tiles/small-features.ts). null
+   * or absent = nothing is known of the objects that the levels leave out.
    */
   readonly smallFeatureLevels?: readonly number[] | null;
   /** Area that a stroke takes at the bends of one of its small lines, in squares of the stroke's width. Absent = 0. */
@@ -184,7 +184,7 @@ export interface Thinning {
   /** Of the rules that they are thinned by. */
   readonly digest: string;
   /** Zooms of the tables, ascending; none = the points are too few. */
-  readonly bands: readonly number[];
+  readonly levels: readonly number[];
 }
 
 /** What an uploaded image tells of itself. */

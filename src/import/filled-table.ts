@@ -26,7 +26,7 @@ export interface FilledTable {
   readonly rows: number;
   /** Highest zooms of the tables of generalised geometry beside it, named `<name>_z<zoom>`, and of the sums of what
    * those leave out, `<name>_g<zoom>`. */
-  readonly bands: readonly number[];
+  readonly levels: readonly number[];
   /** JSON of how its points are thinned, in tables beside it, named `<name>_p<number>_z<zoom>`. */
   readonly thinnings: string;
   /** As `LayerNode.crowds`. */
@@ -118,8 +118,8 @@ export async function fillTable(
     await tx.execute(`alter table ${table} add constraint ${name}_pkey primary key using index ${name}_pkey`);
     await tx.execute(`set local default_statistics_target = ${statisticsTarget(rows)}`);
     await tx.execute(`analyze ${table}`);
-    const [made] = await tx.query<Pick<FilledTable, "bands" | "thinnings" | "crowds">>(
-      "select make_bands('staging', $1) as bands, thin_filled($2, $1)::text as thinnings, crowds_of('staging', $1) as crowds, make_runs('staging', $1)",
+    const [made] = await tx.query<Pick<FilledTable, "levels" | "thinnings" | "crowds">>(
+      "select make_bands('staging', $1) as levels, thin_filled($2, $1)::text as thinnings, crowds_of('staging', $1) as crowds, make_runs('staging', $1)",
       [name, plan.layerId],
     );
     return made!;
@@ -147,8 +147,8 @@ export async function replaceTable(
   await requireSameColumns(tx, layer.id, layer.existing);
   if (!(await isReplaceable(tx, layer.id, layer.replace))) return undefined;
   const [old] = await tx.query<{ rows: number }>(`select count(*)::int as rows from ${table}`);
-  await tx.query("select replace_layer_table($1, $2, $3)", [layer.id, filled.name, filled.bands]);
-  await tx.query("select replace_gathered($1, $2, $3)", [layer.id, filled.name, filled.bands]);
+  await tx.query("select replace_layer_table($1, $2, $3)", [layer.id, filled.name, filled.levels]);
+  await tx.query("select replace_gathered($1, $2, $3)", [layer.id, filled.name, filled.levels]);
   await tx.query("select replace_runs($1, $2)", [layer.id, filled.name]);
   await tx.query("select replace_thinnings($1, $2, $3::jsonb)", [layer.id, filled.name, filled.thinnings]);
   await tx.execute("update layer set crowds = $2 where id = $1", [layer.id, filled.crowds]);

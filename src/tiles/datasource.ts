@@ -31,11 +31,11 @@ import {
  * Zooms up to which objects are read from tables for them: above the last, the statement is the same at all zooms. Points
  * have tables up to zoom 12, lines and polygons up to 10.
  */
-export const lastBandZoom = finestThinnedZoom;
+export const lastLevelZoom = finestThinnedZoom;
 
 /** The generalized table for a zoom: the coarsest that is fine enough; undefined = the objects themselves. */
-export const bandOf = (bands: readonly number[], zoom: number): number | undefined =>
-  bands.find((band) => zoom <= band);
+export const levelOf = (levels: readonly number[], zoom: number): number | undefined =>
+  levels.find((level) => zoom <= level);
 
 /** Up to this zoom points that fall on one pixel are thinned. Above, that costs more than it saves. */
 const thinningZoom = 9;
@@ -166,16 +166,16 @@ function objectsQuery(
   const isView = layer.type === "virtual";
   const look =
     layer.smallFeatureLevels && !isView ? smallFeatureLook(style, options.scaleDenominator) : undefined;
-  const bands = look?.stroke ? layer.smallFeatureLevels! : layer.bands;
-  const band = bandOf(bands, options.zoom);
+  const levels = look?.stroke ? layer.smallFeatureLevels! : layer.generalizationLevels;
+  const level = levelOf(levels, options.zoom);
   const source = isView ? layerTable(layer.sourceId ?? layer.id) : table;
-  const bandTable = `${source}_z${band}`;
+  const levelTable = `${source}_z${level}`;
   const isNear = layer.hasRuns && isDrawnPlaceByPlace(style, options.scaleDenominator);
   const isCut = layer.geometryKind !== "Point" && isDrawnAlong(style, options.scaleDenominator);
   const size = (geometry: string): string =>
     isBySize(layer, style) ? `, st_area(box2d(${geometry})::geometry) as size$` : "";
   return inEachCopy(layer, options, ({ moved, box }) => {
-    if (band === undefined) {
+    if (level === undefined) {
       const values = `${size("o$.geom_3857")}${selected}`;
       const from = `from ${table} o$ where o$.geom_3857 && ${box}`;
       if (!isNear) {
@@ -187,14 +187,14 @@ function objectsQuery(
     }
     // A view has no generalized tables: those of its source are joined with the view's objects.
     const objects = names.length > 0 || isView ? ` join ${table} o$ on o$.svc_id = b$.svc_id` : "";
-    const large = `select b$.svc_id, ${moved("b$.geom")} as geom$${size("b$.geom")}${selected} from ${bandTable} b$${objects} where b$.geom && ${box}`;
+    const large = `select b$.svc_id, ${moved("b$.geom")} as geom$${size("b$.geom")}${selected} from ${levelTable} b$${objects} where b$.geom && ${box}`;
     if (!look) return large;
     const noSize = isBySize(layer, style) ? ", null::float8 as size$" : "";
     const values = noSize + names.map((name) => `, null as "${name}"`).join("");
-    const small = smallFeaturesSql(`${table}_g${band}`, look, {
-      steps: band - options.zoom,
-      pixel: (2 * mercatorHalf) / 256 / 2 ** band,
-      scale: (2 ** band * options.scaleDenominator) / topScaleDenominator,
+    const small = smallFeaturesSql(`${table}_g${level}`, look, {
+      steps: level - options.zoom,
+      pixel: (2 * mercatorHalf) / 256 / 2 ** level,
+      scale: (2 ** level * options.scaleDenominator) / topScaleDenominator,
       bends: layer.lineBends ?? 0,
       box,
     });
@@ -215,11 +215,11 @@ function pointsQuery(
   const ready = readyThinning(layer, style, options, read);
   if (ready) {
     const order = looksAlike(style, scaleDenominator) ? "" : " order by 1";
-    const { band } = ready;
+    const { level } = ready;
     const from =
-      band === undefined
+      level === undefined
         ? objectsQuery(layer, style, options, read)
-        : thinnedQuery(layer, { ...ready, band }, read, options);
+        : thinnedQuery(layer, { ...ready, level }, read, options);
     return from + order;
   }
   if (zoom > thinningZoom) return undefined;
@@ -237,7 +237,7 @@ function pointsQuery(
 interface ReadyThinning {
   readonly number: number;
   /** Of the table for the zoom; undefined = few points share a pixel there. */
-  readonly band: number | undefined;
+  readonly level: number | undefined;
   /** Zooms between the table's pixels and those of which one point each is drawn. */
   readonly steps: number;
   readonly spec: ThinningSpec;
@@ -255,12 +255,12 @@ function readyThinning(
   if (!layer.thinnings || layer.thinnings.length === 0 || layer.type === "virtual") return undefined;
   const spec = thinningSpec(style, read.columns, read.valueSql, scaleOf);
   const found = layer.thinnings.find(({ digest }) => digest === spec?.digest);
-  if (!spec || !found || found.bands.length === 0 || zoom >= spec.kinds.length) return undefined;
+  if (!spec || !found || found.levels.length === 0 || zoom >= spec.kinds.length) return undefined;
   const coarsest = coarsestZoom(style, spec, options);
-  const band = bandOf(found.bands, coarsest);
+  const level = levelOf(found.levels, coarsest);
   // A table that is not much finer is read as it is, but the one of the first zoom has the points of all the world.
-  const isRead = band === zoom && zoom > 0;
-  return { number: found.number, band, steps: isRead ? 0 : (band ?? coarsest) - coarsest, spec };
+  const isRead = level === zoom && zoom > 0;
+  return { number: found.number, level, steps: isRead ? 0 : (level ?? coarsest) - coarsest, spec };
 }
 
 /**
@@ -282,14 +282,14 @@ function coarsestZoom(
 /** Points of such a table. Values that rules ask for are those of a sample that matches the same rules. */
 function thinnedQuery(
   layer: LayerNode,
-  { number, band, steps, spec }: ReadyThinning & { readonly band: number },
+  { number, level, steps, spec }: ReadyThinning & { readonly level: number },
   { names, selected }: Read,
   options: DatasourceOptions,
 ): string {
   const table = layerTable(layer.id);
-  const bandTable = `${table}_p${number}_z${band}`;
+  const levelTable = `${table}_p${number}_z${level}`;
   const from = (box: string, condition: string): string => {
-    const where = `${bandTable} b$ where b$.geom && ${box}${condition}`;
+    const where = `${levelTable} b$ where b$.geom && ${box}${condition}`;
     if (steps === 0) return `(select * from ${where}) b$`;
     const pixel = `b$.x >> ${steps}, b$.y >> ${steps}, b$.class`;
     return `(select distinct on (${pixel}) * from ${where} order by ${pixel}, b$.svc_id desc) b$`;

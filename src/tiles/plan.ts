@@ -9,7 +9,7 @@ import { digest, layerTexts, type MapnikLayer, mapSource } from "../style/mapnik
 import type { CompiledStyle, MapProperties, Rule, Style } from "../style/model.js";
 import type { PictureFile } from "../style/pictures.js";
 import { givingWay, hiddenNames, isBlending, mayHide, pixelsInTheWay, writesNames } from "./base-names.js";
-import { datasource, lastBandZoom } from "./datasource.js";
+import { datasource, lastLevelZoom } from "./datasource.js";
 import { markersAsDots, markersAsDotsWithRoom } from "./dots.js";
 import type { ImagePart } from "./image-part.js";
 import type { MissingLayer } from "./missing-layer.js";
@@ -216,7 +216,7 @@ export function namesUnder(
 function appliesIn({ z }: StyledMap): (rule: Rule) => boolean {
   const scaleDenominator = topScaleDenominator / 2 ** z;
   // Plans of the last zoom are for all above it too.
-  return (rule) => (z > lastBandZoom ? appliesFrom : appliesAt)(rule, scaleDenominator);
+  return (rule) => (z > lastLevelZoom ? appliesFrom : appliesAt)(rule, scaleDenominator);
 }
 
 const rulesOf = ({ styles }: CompiledStyle): readonly Rule[] => styles.flatMap(({ rules }) => rules);

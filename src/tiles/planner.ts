@@ -28,7 +28,7 @@ import type { TileAddress, TileScale } from "./address.js";
 import { assemble } from "./assemble.js";
 import { mapAtOnce } from "./at-once.js";
 import { baseMapCode, baseMapIn, baseMapStyleOf } from "./base-map.js";
-import { lastBandZoom, missingThinning } from "./datasource.js";
+import { lastLevelZoom, missingThinning } from "./datasource.js";
 import { externalPart } from "./external-layer.js";
 import type { MissingCause, MissingLayer } from "./missing-layer.js";
 import {
@@ -441,5 +441,5 @@ const bytesOf = (plan: Plan, key: string): number =>
  * scale, so above that zoom one plan serves all zooms.
  */
 function planZoom(address: TileAddress): number {
-  return Math.min(address.coord.z, lastBandZoom + 1);
+  return Math.min(address.coord.z, lastLevelZoom + 1);
 }

@@ -1,7 +1,7 @@
 import type { CompiledStyle, Rule, Symbolizer } from "../style/model.js";
 import { rulesAt } from "./thinning.js";
 
-/** Small features, lines and polygons that are too small for a band, are drawn together where a style draws all objects alike. */
+/** Small features, lines and polygons that are too small for a level, are drawn together where a style draws all objects alike. */
 
 export interface SmallFeatureLook {
   /** Undefined = they have none. */
@@ -76,11 +76,11 @@ const fullTimes = 3;
 const placesKept = 8;
 
 export interface SmallFeatureOptions {
-  /** Zooms between the tile's and the band's. */
+  /** Zooms between the tile's and the level's. */
   readonly steps: number;
-  /** Metres per pixel of the band. */
+  /** Metres per pixel of the level. */
   readonly pixel: number;
-  /** Pixels of the band that a pixel of the style is wide. */
+  /** Pixels of the level that a pixel of the style is wide. */
   readonly scale: number;
   /** Area that strokes take at the bends of a line on average, in squares of their width. */
   readonly bends: number;
@@ -89,7 +89,7 @@ export interface SmallFeatureOptions {
 }
 
 /**
- * SQL of what is drawn for the objects that a band leaves out, as rows svc_id and geom$: without strokes one square for
+ * SQL of what is drawn for the objects that a level leaves out, as rows svc_id and geom$: without strokes one square for
  * each pixel, as large as the polygons in it together; else a square or a line for each of the objects whose place is known,
  * for strokes are wider than these objects and a few of them cover the pixel. These take the area of all together.
  */
@@ -125,7 +125,7 @@ function strokedSql(
   { width, caps, isOpaque }: Stroke,
   { steps, pixel, scale, bends }: SmallFeatureOptions,
 ): string {
-  // Lengths and areas are in pixels of the tile, of which a pixel of the band is a part.
+  // Lengths and areas are in pixels of the tile, of which a pixel of the level is a part.
   const part = 1 / 2 ** steps;
   const drawn = width * scale * part;
   const each = (ofSquares: string | number, ofLines: string | number) =>

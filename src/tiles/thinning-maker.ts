@@ -6,7 +6,7 @@ import type { Database } from "../storage/postgres.js";
 import { plainThinning, type ThinningSpec } from "./thinning.js";
 
 /**
- * Thins points for the rules of new styles, in the background; makes bands of lines and polygons, and looks how crowded layers
+ * Thins points for the rules of new styles, in the background; makes generalization levels of lines and polygons, and looks how crowded layers
  * are, where they have grown: one layer after the other, one node at a time. Until that is
  * done, and if it fails, tiles are drawn from all points. Objects can be edited meanwhile. What a node that dies leaves
  * half done is swept by the next.
@@ -147,16 +147,16 @@ async function make(client: pg.Client, { layerId, spec, isStopped }: Making): Pr
   );
   const { number } = begun.rows[0]!;
   if (number === null || isStopped()) return false;
-  const made = await client.query<{ bands: number[] }>(
-    `select make_thinning('layers', 'l' || layer_id, thinning) as bands from thinning
+  const made = await client.query<{ levels: number[] }>(
+    `select make_thinning('layers', 'l' || layer_id, thinning) as levels from thinning
      where layer_id = $1 and number = $2`,
     [layerId, number],
   );
-  const bands = made.rows[0]?.bands;
-  if (!bands || isStopped()) return false;
+  const levels = made.rows[0]?.levels;
+  if (!levels || isStopped()) return false;
   await client.query(
     `with done as materialized (select finish_thinning($1, $2, $3)), noted as (${noted("done")}) select from done`,
-    [layerId, number, bands],
+    [layerId, number, levels],
   );
   return true;
 }

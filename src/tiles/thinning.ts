@@ -83,7 +83,7 @@ export function thinningSpec(
   };
   let kind = 0n;
   let keep = 0n;
-  // A band also serves the coarser zooms, and is what their bands are made from: it tells their rules apart too.
+  // A level also serves the coarser zooms, and is what their levels are made from: it tells their rules apart too.
   zooms: for (let zoom = 0; zoom <= finestThinnedZoom; zoom++) {
     for (const rule of rulesAt(style, scaleOf(zoom))) {
       const sql = ruleSql(rule, columns, value);

@@ -109,27 +109,27 @@ interface Source {
 
 function source(layer: LayerNode, place: VisualDrawing["place"], zoom: number): Source {
   const table = layerTable(layer.id);
-  const band = layer.bands.find((each) => zoom <= each);
-  const bandTable = `${layer.type === "virtual" ? layerTable(layer.sourceId ?? layer.id) : table}_z${band}`;
+  const level = layer.generalizationLevels.find((each) => zoom <= each);
+  const levelTable = `${layer.type === "virtual" ? layerTable(layer.sourceId ?? layer.id) : table}_z${level}`;
   if (place === "object") {
-    return band === undefined
+    return level === undefined
       ? { geometry: "o$.geom_3857", from: `${table} o$`, box: "o$.geom_3857" }
       : {
           geometry: "b$.geom",
-          from: `${bandTable} b$ join ${table} o$ on o$.svc_id = b$.svc_id`,
+          from: `${levelTable} b$ join ${table} o$ on o$.svc_id = b$.svc_id`,
           box: "b$.geom",
         };
   }
   const pointOn = (geometry: string) =>
     `case st_geometrytype(${geometry}) when 'ST_Point' then ${geometry} when 'ST_Polygon' then st_pointonsurface(${geometry}) ` +
     `else st_pointonsurface(mapwright.without_empty_parts(${geometry})) end`;
-  if (band === undefined)
+  if (level === undefined)
     return { geometry: pointOn("o$.geom_3857"), from: `${table} o$`, box: "o$.geom_3857" };
-  // Objects that are too small for the band have their symbol all the same, in the middle of their box.
+  // Objects that are too small for the level have their symbol all the same, in the middle of their box.
   const geometry = `case when b$.svc_id is null then st_centroid(st_envelope(o$.geom_3857)) else ${pointOn("b$.geom")} end`;
   return {
     geometry,
-    from: `${table} o$ left join ${bandTable} b$ on b$.svc_id = o$.svc_id`,
+    from: `${table} o$ left join ${levelTable} b$ on b$.svc_id = o$.svc_id`,
     box: "o$.geom_3857",
   };
 }

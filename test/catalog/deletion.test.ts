@@ -165,14 +165,14 @@ t.test("a portion is bounded, by generalised tables and indexes too", async (t) 
   t.notOk((await relations()).some((name) => ids.includes(Number(name.slice(1)))));
 
   const large = await createMap(db, project, { code: "large" });
-  const banded = await makeLayers(client, large, 30);
-  await client.query("update layer set bands = '{4,6,8,10}' where id = any($1)", [banded]);
-  for (const id of banded)
-    for (const band of [4, 6, 8, 10])
-      await client.query(`create table layers.l${id}_z${band} (svc_id bigint primary key, geom geometry)`);
+  const generalized = await makeLayers(client, large, 30);
+  await client.query("update layer set bands = '{4,6,8,10}' where id = any($1)", [generalized]);
+  for (const id of generalized)
+    for (const level of [4, 6, 8, 10])
+      await client.query(`create table layers.l${id}_z${level} (svc_id bigint primary key, geom geometry)`);
   await removeMap("large");
   const { removed } = await removePortion(db);
-  t.ok(removed > 5 && removed < 25, `${removed} layers with bands in a portion`);
+  t.ok(removed > 5 && removed < 25, `${removed} layers with generalization levels in a portion`);
   t.ok(await removeAll(db));
   t.notOk((await relations()).some((name) => /_z\d+$/.test(name)));
 });

@@ -595,7 +595,7 @@ const emptyNode = {
   visual_custom_settings: null,
   vector_settings: null,
   geometry_kind: "Polygon",
-  bands: [],
+  generalizationLevels: [],
   crosses_antimeridian: false,
   source_id: null,
 };

@@ -19,7 +19,7 @@ const connect = async () => {
 const client = await connect();
 const rows = async (text: string) => (await client.query({ text, rowMode: "array" })).rows;
 
-/** A layer with a text column and objects that are enough for bands. */
+/** A layer with a text column and objects that are enough for generalization levels. */
 const source = await makeLayer(client);
 const column = (
   await client.query(

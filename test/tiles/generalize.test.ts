@@ -18,23 +18,23 @@ const wiggle = (count: number, degrees: number) =>
   `select st_setsrid(st_makeline(array(select st_point(k + n * ${degrees}, 40 + random() * ${degrees})
      from generate_series(0, 99) n)), 4326) from generate_series(1, ${count}) k`;
 
-const bandCounts = async (layerId: number, bands: number[]) => {
+const levelCounts = async (layerId: number, bands: number[]) => {
   const counts: Record<number, number> = {};
-  for (const band of bands) {
-    counts[band] = (
-      await client.query(`select count(*)::int as n from layers.l${layerId}_z${band}`)
+  for (const level of bands) {
+    counts[level] = (
+      await client.query(`select count(*)::int as n from layers.l${layerId}_z${level}`)
     ).rows[0].n;
   }
   return counts;
 };
 
-t.test("a small layer gets no bands", async (t) => {
+t.test("a small layer gets no levels", async (t) => {
   const { layerId, table } = await makeLayer(client);
   await client.query(`insert into ${table} (geom) ${wiggle(10, 0.01)}`);
   t.same((await client.query("select generalize_layer($1) as bands", [layerId])).rows[0].bands, []);
 });
 
-t.test("a large layer gets lighter geometry in each band, and edits keep it up", async (t) => {
+t.test("a large layer gets lighter geometry in each level, and edits keep it up", async (t) => {
   const { layerId, table } = await makeLayer(client);
   await client.query(`insert into ${table} (geom) ${wiggle(400, 0.01)}`);
   const bands: number[] = (await client.query("select generalize_layer($1) as bands", [layerId])).rows[0]
@@ -45,11 +45,11 @@ t.test("a large layer gets lighter geometry in each band, and edits keep it up",
     [...bands].sort((a, b) => a - b),
   );
   t.same((await client.query("select bands from layer where id = $1", [layerId])).rows[0].bands, bands);
-  const before = await bandCounts(layerId, bands);
+  const before = await levelCounts(layerId, bands);
 
   await client.query(`insert into ${table} (geom) ${wiggle(5, 0.01)}`);
-  for (const band of bands)
-    t.equal((await bandCounts(layerId, bands))[band], before[band]! + 5, `z${band} after insert`);
+  for (const level of bands)
+    t.equal((await levelCounts(layerId, bands))[level], before[level]! + 5, `z${level} after insert`);
 
   await client.query(`update ${table} set geom = st_translate(geom, 0, 10) where svc_id <= 3`);
   const moved = await client.query(
@@ -61,18 +61,18 @@ t.test("a large layer gets lighter geometry in each band, and edits keep it up",
     `update ${table} set geom = ${"st_setsrid(st_makeline(st_point(1, 1), st_point(1.0001, 1)), 4326)"} where svc_id = 4`,
   );
   t.equal(
-    (await bandCounts(layerId, [bands[0]!]))[bands[0]!],
+    (await levelCounts(layerId, [bands[0]!]))[bands[0]!],
     before[bands[0]!]! + 4,
     "what became too small is left out",
   );
 
   await client.query(`delete from ${table} where svc_id <= 100`);
-  t.equal((await bandCounts(layerId, bands))[bands.at(-1)!], before[bands.at(-1)!]! - 95);
+  t.equal((await levelCounts(layerId, bands))[bands.at(-1)!], before[bands.at(-1)!]! - 95);
   await client.query(`truncate ${table}`);
-  t.equal((await bandCounts(layerId, bands))[bands[0]!], 0);
+  t.equal((await levelCounts(layerId, bands))[bands[0]!], 0);
 });
 
-/** How many rows of the bands and of the sums beside them are not those of bands that are made anew. */
+/** How many rows of the levels and of the sums beside them are not those of levels that are made anew. */
 async function differences(layerId: number): Promise<Record<string, number>> {
   const bands: number[] = (await client.query("select bands from layer where id = $1", [layerId])).rows[0]
     .bands;
@@ -80,38 +80,38 @@ async function differences(layerId: number): Promise<Record<string, number>> {
   const made = (await client.query("select make_bands('staging', 'again') as bands")).rows[0].bands;
   t.same(made, bands);
   const found: Record<string, number> = {};
-  for (const band of bands) {
+  for (const level of bands) {
     for (const [kind, columns] of [
       ["z", "svc_id, st_asbinary(geom)"],
       ["g", "dimension, x, y, n, size, sx, sy"],
     ]) {
-      const is = `select ${columns} from layers.l${layerId}_${kind}${band} `;
-      const should = `select ${columns} from staging.again_${kind}${band}`;
+      const is = `select ${columns} from layers.l${layerId}_${kind}${level} `;
+      const should = `select ${columns} from staging.again_${kind}${level}`;
       const { rows } = await client.query(
         `select (select count(*) from (${is} except ${should}) more)::int + (select count(*) from (${should} except ${is}) less)::int as n`,
       );
-      if (rows[0].n > 0) found[`${kind}${band}`] = rows[0].n;
+      if (rows[0].n > 0) found[`${kind}${level}`] = rows[0].n;
     }
     // Some of the objects of a pixel have their places, or all of few.
     const small = await client.query("select small_sql($1, $2, $3) as sql", [
       `select svc_id, geom_3857 from layers.l${layerId}`,
-      `layers.l${layerId}_z${band}`,
-      band,
+      `layers.l${layerId}_z${level}`,
+      level,
     ]);
     const { rows } = await client.query(
       `with small as materialized (${small.rows[0].sql})
-       select count(*)::int as n from layers.l${layerId}_g${band} g where cardinality(places) <> least(n, places_kept())
+       select count(*)::int as n from layers.l${layerId}_g${level} g where cardinality(places) <> least(n, places_kept())
          or cardinality(places) <> (select count(distinct s.svc_id) from small s where s.place = any(g.places)
            and (s.dimension, s.x, s.y) = (g.dimension, g.x, g.y))`,
     );
-    if (rows[0].n > 0) found[`places ${band}`] = rows[0].n;
+    if (rows[0].n > 0) found[`places ${level}`] = rows[0].n;
   }
-  for (const name of ["again", ...bands.flatMap((band) => [`again_z${band}`, `again_g${band}`])])
+  for (const name of ["again", ...bands.flatMap((level) => [`again_z${level}`, `again_g${level}`])])
     await client.query(`drop table staging.${name}`);
   return found;
 }
 
-t.test("what is too small for a band is added up, exactly, whoever edits", async (t) => {
+t.test("what is too small for a level is added up, exactly, whoever edits", async (t) => {
   const { layerId, table } = await makeLayer(client);
   const small = (count: number) =>
     `select st_setsrid(case when n % 3 = 0 then st_makeline(st_makepoint(x, y), st_makepoint(x + s, y)) else st_makeenvelope(x, y, x + s, y + s) end, 4326)
@@ -147,7 +147,7 @@ t.test("what is too small for a band is added up, exactly, whoever edits", async
   t.same(left.rows, [{ n: 0 }]);
 });
 
-t.test("bands go with their layer", async (t) => {
+t.test("levels go with their layer", async (t) => {
   const { layerId, table } = await makeLayer(client);
   await client.query(`insert into ${table} (geom) ${wiggle(400, 0.01)}`);
   await client.query("select generalize_layer($1)", [layerId]);
@@ -158,7 +158,7 @@ t.test("bands go with their layer", async (t) => {
   t.same(left.rows, []);
 });
 
-t.test("a layer that has grown by edits gets bands as an imported one, once", async (t) => {
+t.test("a layer that has grown by edits gets levels as an imported one, once", async (t) => {
   const { layerId, table } = await makeLayer(client);
   const state = async () =>
     (await client.query("select bands, gathered from layer where id = $1", [layerId])).rows[0];
@@ -188,8 +188,8 @@ t.test("a layer that has grown by edits gets bands as an imported one, once", as
   t.same((await state()).gathered, gathered, "which of them are light is found again");
 
   await client.query("update layer set gathered = null where id = $1", [layerId]);
-  for (const band of bands) await client.query(`drop table layers.l${layerId}_g${band}`);
-  t.ok(await isOutgrown(), "its bands are of a version without sums");
+  for (const level of bands) await client.query(`drop table layers.l${layerId}_g${level}`);
+  t.ok(await isOutgrown(), "its levels are of a version without sums");
   await client.query("select generalize_grown($1)", [layerId]);
   t.same(await state(), { bands, gathered });
   t.notOk(await isOutgrown());
@@ -197,7 +197,7 @@ t.test("a layer that has grown by edits gets bands as an imported one, once", as
   t.same(await differences(layerId), {});
 });
 
-t.test("the catalogue is written while a layer that has grown gets bands", async (t) => {
+t.test("the catalogue is written while a layer that has grown gets levels", async (t) => {
   const other = new pg.Client({ connectionString: database.url });
   await other.connect();
   t.teardown(() => other.end());

@@ -41,7 +41,7 @@ async function layerOfPoints(spec?: { bits: string; kinds: string; keeps: string
   return layer;
 }
 
-/** How many rows of the bands are not those that a new thinning of the layer would have. */
+/** How many rows of the levels are not those that a new thinning of the layer would have. */
 async function differences({ layerId }: TestLayer): Promise<Record<string, number>> {
   const found: Record<string, number> = {};
   const { rows } = await client.query(
@@ -77,7 +77,7 @@ t.test("a layer of few points is not thinned", async (t) => {
   t.same((await client.query("select from thinning where layer_id = $1", [layerId])).rows, []);
 });
 
-t.test("each band has at most a point for a pixel, the last one", async (t) => {
+t.test("each level has at most a point for a pixel, the last one", async (t) => {
   const { rows } = await client.query("select bands from thinning where layer_id = $1 order by number", [
     layer.layerId,
   ]);
@@ -104,7 +104,7 @@ t.test("each band has at most a point for a pixel, the last one", async (t) => {
   t.ok(coarse.rows[0].n <= 20);
 });
 
-t.test("edits of every kind keep the bands exact", async (t) => {
+t.test("edits of every kind keep the levels exact", async (t) => {
   const { table, layerId } = layer;
   const coarsest = (
     await client.query("select bands[1] as band from thinning where layer_id = $1", [layerId])
@@ -132,7 +132,7 @@ t.test("edits of every kind keep the bands exact", async (t) => {
   }
 });
 
-t.test("writers at once neither wait for each other forever nor leave a wrong band", async (t) => {
+t.test("writers at once neither wait for each other forever nor leave a wrong level", async (t) => {
   const { table } = layer;
   const writers = await Promise.all(Array.from({ length: 8 }, connect));
   const errors: unknown[] = [];

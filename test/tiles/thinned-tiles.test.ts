@@ -89,7 +89,7 @@ for (const [code, [name, css]] of Object.entries(styles).entries()) {
     await server.sql.query("delete from thinning where layer_id = $1", [id]);
     await node.services.changes.propagate();
     const drawn = await tiles();
-    // Where few points share a pixel all are drawn, and where a band tells more rules apart than the tile shows, more of them.
+    // Where few points share a pixel all are drawn, and where a level tells more rules apart than the tile shows, more of them.
     for (const [place, data] of thinned.entries())
       t.ok((await difference(data, drawn[place]!)) < 1, `zoom ${places[place]![2]}`);
     t.notOk(thinned[3]!.equals(thinned[0]!));

@@ -84,9 +84,9 @@ t.test(
     );
     await editor.query("rollback");
     await edit();
-    for (const band of bands) {
+    for (const level of bands) {
       const found = await client.query(
-        `select count(*) filter (where st_x(st_transform(geom, 4326)) < 20)::int as old from layers.l${layerId}_p1_z${band}`,
+        `select count(*) filter (where st_x(st_transform(geom, 4326)) < 20)::int as old from layers.l${layerId}_p1_z${level}`,
       );
       t.same(found.rows, [{ old: 0 }]);
     }

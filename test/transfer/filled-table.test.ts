@@ -90,7 +90,7 @@ t.test("each import is one version, and edits afterwards are noticed", async (t)
   t.match((await bench.objects(layer))[0], { svc_id: 6_001, n: 10_000 });
 });
 
-t.test("bands are made beside the table, and kept up", async (t) => {
+t.test("levels are made beside the table, and kept up", async (t) => {
   const ring = (x: number, y: number) =>
     Array.from({ length: 13 }, (_, n) => [
       x + 0.01 * Math.cos((Math.PI * n) / 6),
@@ -107,17 +107,17 @@ t.test("bands are made beside the table, and kept up", async (t) => {
     await bench.import(layer, polygons, { action });
     const [made] = await db.query<{ bands: number[] }>(`select bands from layer where id = ${layer}`);
     t.ok(made!.bands.length > 0);
-    for (const band of made!.bands) {
+    for (const level of made!.bands) {
       const [rows] = await db.query<{ rows: number }>(
-        `select count(*)::int as rows from layers.l${layer}_z${band}`,
+        `select count(*)::int as rows from layers.l${layer}_z${level}`,
       );
       await db.execute(
-        `delete from layers.l${layer} where svc_id in (select svc_id from layers.l${layer}_z${band} limit 1)`,
+        `delete from layers.l${layer} where svc_id in (select svc_id from layers.l${layer}_z${level} limit 1)`,
       );
       const [left] = await db.query<{ rows: number }>(
-        `select count(*)::int as rows from layers.l${layer}_z${band}`,
+        `select count(*)::int as rows from layers.l${layer}_z${level}`,
       );
-      t.ok(rows!.rows === 0 || left!.rows < rows!.rows, `band ${band}`);
+      t.ok(rows!.rows === 0 || left!.rows < rows!.rows, `level ${level}`);
     }
   }
   t.same(await staged(), []);

@@ -3,7 +3,7 @@ import type { Languages } from "../../catalog/localized-value.js";
 import type { LayerNode } from "../../catalog/state.js";
 import type { MercatorBox } from "../../geo/tile.js";
 import { worldCopies } from "../../geo/world-copies.js";
-import { bandOf } from "../datasource.js";
+import { levelOf } from "../datasource.js";
 import { nearSql } from "../large-shapes.js";
 import { attributeSql, attributesOf } from "./attributes.js";
 
@@ -90,7 +90,7 @@ function objectsOf(
   }: { readonly hasAttributes: boolean; readonly selected: string; readonly atSeam: boolean },
 ): string {
   const table = layerTable(layer.id);
-  const band = bandOf(layer.bands, zoom);
+  const level = levelOf(layer.generalizationLevels, zoom);
   const isView = layer.type === "virtual";
   const source = isView ? layerTable(layer.sourceId ?? layer.id) : table;
   const copy = (dx: number): string => {
@@ -103,14 +103,14 @@ function objectsOf(
           `else coalesce(st_clipbybox2d(${moved(geometry)}, ($1::geometry)::box2d), ${moved(geometry)}) end`;
     const placed = (geometry: string) =>
       `st_asmvtgeom(${geometry}, $2::box2d, ${extent}, ${bufferUnits}, true) as geom$`;
-    if (band === undefined) {
+    if (level === undefined) {
       const geometry = layer.hasRuns ? moved(nearSql(`${source}_c`, near)) : cut("o$.geom_3857");
       return `select o$.svc_id, ${placed(geometry)}${selected} from ${table} o$ where o$.geom_3857 && ${near}`;
     }
     // A view has no generalized tables: those of its source are joined with the view's objects.
-    const bandTable = `${source}_z${band}`;
+    const levelTable = `${source}_z${level}`;
     const objects = hasAttributes || isView ? ` join ${table} o$ on o$.svc_id = b$.svc_id` : "";
-    return `select b$.svc_id, ${placed(cut("b$.geom"))}${selected} from ${bandTable} b$${objects} where b$.geom && ${near}`;
+    return `select b$.svc_id, ${placed(cut("b$.geom"))}${selected} from ${levelTable} b$${objects} where b$.geom && ${near}`;
   };
   return `${worldCopies(layer, atSeam).map(copy).join(" union all ")} order by 1`;
 }
