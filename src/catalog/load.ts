@@ -216,7 +216,7 @@ async function mapState(
         smallFeatureLevels: node.gathered,
         lineBends: node.line_bends ?? 0,
         hasRuns: withGeometry.has_runs ?? false,
-        crowds: node.crowds,
+        density: node.crowds,
         thinnings: node.thinnings ?? [],
         crossesAntimeridian: withGeometry.crosses_antimeridian ?? false,
         sourceId: node.source_id,

@@ -159,10 +159,10 @@ export interface LayerNode extends TreeNode {
   /** Whether there are shapes that are read from runs of their vertices (tiles/large-shapes.ts). Absent = none. */
   readonly hasRuns?: boolean;
   /**
-   * How crowded the layer is: for each zoom from 0 to 14, how many objects there are around one in its square of 4 x 4 tiles,
+   * How dense the layer is: for each zoom from 0 to 14, how many objects there are around one in its square of 4 x 4 tiles,
    * on average. null or absent = it is small, or nobody has looked yet.
    */
-  readonly crowds?: readonly number[] | null;
+  readonly density?: readonly number[] | null;
   /** How points are thinned ahead of time (tiles/thinning.ts); of a virtual layer nothing. Absent = not. */
   readonly thinnings?: readonly Thinning[];
   /** Whether objects may lie beyond ±180°, so that they are drawn in several copies of the world. */

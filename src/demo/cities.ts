@@ -106,7 +106,7 @@ function ranksOf(entries: readonly Entry[]): number[] {
       if (cell) cell.push(index);
       else cells.set(key, [index]);
     };
-    const crowded = (index: number): boolean => {
+    const hasNeighbour = (index: number): boolean => {
       const [column, line] = cellOf(index) as [number, number];
       const [x, y] = places[index]!;
       for (let i = column - 1; i <= column + 1; i++) {
@@ -122,7 +122,7 @@ function ranksOf(entries: readonly Entry[]): number[] {
     for (const index of shown) put(index);
     const added: number[] = [];
     for (let index = 0; index < entries.length && weight(entries[index]!) >= least; index++) {
-      if (ranks[index]! < lastRank || crowded(index)) continue;
+      if (ranks[index]! < lastRank || hasNeighbour(index)) continue;
       ranks[index] = zoom;
       put(index);
       added.push(index);

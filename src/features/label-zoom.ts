@@ -13,7 +13,7 @@ const labelsPerTile = 24;
 /** The last one that anything is found to have room from. */
 export const lastZoom = 17;
 /** At which labels of very many objects begin whose room is not known. */
-export const zoomOfCrowds = 14;
+export const denseZoom = 14;
 /** For counting the objects of a view. */
 const countingMs = 1_000;
 /** Metres around the world in EPSG:3857. */
@@ -91,6 +91,6 @@ async function zoomOfView(
     signal.throwIfAborted();
     // query_canceled
     if ((error as { code?: string }).code !== "57014") throw error;
-    return zoomOfCrowds;
+    return denseZoom;
   }
 }

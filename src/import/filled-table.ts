@@ -29,8 +29,8 @@ export interface FilledTable {
   readonly levels: readonly number[];
   /** JSON of how its points are thinned, in tables beside it, named `<name>_p<number>_z<zoom>`. */
   readonly thinnings: string;
-  /** As `LayerNode.crowds`. */
-  readonly crowds: readonly number[] | null;
+  /** As `LayerNode.density`. */
+  readonly density: readonly number[] | null;
 }
 
 /** Name of the new table of an import. */
@@ -118,8 +118,8 @@ export async function fillTable(
     await tx.execute(`alter table ${table} add constraint ${name}_pkey primary key using index ${name}_pkey`);
     await tx.execute(`set local default_statistics_target = ${statisticsTarget(rows)}`);
     await tx.execute(`analyze ${table}`);
-    const [made] = await tx.query<Pick<FilledTable, "levels" | "thinnings" | "crowds">>(
-      "select make_bands('staging', $1) as levels, thin_filled($2, $1)::text as thinnings, crowds_of('staging', $1) as crowds, make_runs('staging', $1)",
+    const [made] = await tx.query<Pick<FilledTable, "levels" | "thinnings" | "density">>(
+      "select make_bands('staging', $1) as levels, thin_filled($2, $1)::text as thinnings, crowds_of('staging', $1) as density, make_runs('staging', $1)",
       [name, plan.layerId],
     );
     return made!;
@@ -151,7 +151,7 @@ export async function replaceTable(
   await tx.query("select replace_gathered($1, $2, $3)", [layer.id, filled.name, filled.levels]);
   await tx.query("select replace_runs($1, $2)", [layer.id, filled.name]);
   await tx.query("select replace_thinnings($1, $2, $3::jsonb)", [layer.id, filled.name, filled.thinnings]);
-  await tx.execute("update layer set crowds = $2 where id = $1", [layer.id, filled.crowds]);
+  await tx.execute("update layer set crowds = $2 where id = $1", [layer.id, filled.density]);
   await tx.query("select recheck_antimeridian($1)", [layer.id]);
   return old!.rows;
 }

@@ -1,13 +1,6 @@
 import { layerTable } from "../catalog/layer-table.js";
 import type { Column } from "../catalog/state.js";
-import {
-  areaOf,
-  labelZoom,
-  labelZoomAt,
-  lastZoom,
-  worldMetres,
-  zoomOfCrowds,
-} from "../features/label-zoom.js";
+import { areaOf, denseZoom, labelZoom, labelZoomAt, lastZoom, worldMetres } from "../features/label-zoom.js";
 import type { GeometryKind } from "../geo/wkb.js";
 import type { Queryable } from "../storage/postgres.js";
 import {
@@ -23,7 +16,7 @@ import { projectLanguages } from "./project-languages.js";
 /** The default style of a layer that has got its first objects: it suits their kind, their number and their names. */
 
 /** From so many on labels keep clear of no points, but of those that are known to have room for them. */
-const crowdedRows = 20_000;
+const denseRows = 20_000;
 /** Objects, columns of each kind, and characters of a value that are looked at: the layer is locked meanwhile. */
 const sampleRows = 1_000;
 const mostColumns = 20;
@@ -68,15 +61,15 @@ export async function dressLayer(tx: Queryable, objects: FirstObjects): Promise<
   const look = readDefault(node?.css ?? "", before);
   if (!look) return;
   const room = await roomOf(tx, objects);
-  const isCrowd = rows >= crowdedRows;
+  const isDense = rows >= denseRows;
   // Of those the average says little: there may be a wall of names where most of them are.
-  const isUnknown = isCrowd && kind === "Point" && !room;
-  const label = await labelOf(tx, objects, room?.around ?? 0, isUnknown ? zoomOfCrowds : 0);
+  const isUnknown = isDense && kind === "Point" && !room;
+  const label = await labelOf(tx, objects, room?.around ?? 0, isUnknown ? denseZoom : 0);
   const dressed: DefaultLook = {
     ...look,
     hue: look.hue ?? layerId,
-    crowded: isCrowd && (isUnknown || !label),
-    room: zoomOf(neededPixels[kind], room?.metres ?? 0) ?? (isCrowd ? zoomOfCrowds : undefined),
+    dense: isDense && (isUnknown || !label),
+    room: zoomOf(neededPixels[kind], room?.metres ?? 0) ?? (isDense ? denseZoom : undefined),
     label,
   };
   const style = defaultStyle(kind, dressed);
@@ -280,7 +273,7 @@ async function readBriefly<Row extends object>(
 
 /**
  * The zoom at which tiles have room for a label of each object that has a name: on average over the layer's area, and where half of the points are,
- * which are crowded in a part of it, as towns of the world are.
+ * which are dense in a part of it, as towns of the world are.
  */
 async function zoomOfLabels(
   tx: Queryable,

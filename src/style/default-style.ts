@@ -13,7 +13,7 @@ export interface DefaultLook {
   /** Place of the colour among those that layers have in turn, from 0. */
   readonly hue?: number | undefined;
   /** Whether labels never keep clear of its points, as of very many without names, or where nobody knows how near to each other they are. */
-  readonly crowded?: boolean | undefined;
+  readonly dense?: boolean | undefined;
   /** The lowest zoom at which the objects have room for symbols of full size; absent = not known. */
   readonly room?: number | undefined;
   readonly label?: Label | undefined;
@@ -44,7 +44,7 @@ const zoomsPerStep = 2;
  */
 interface Sizes {
   readonly hue: string;
-  readonly crowded: boolean;
+  readonly dense: boolean;
   /** As in `DefaultLook`. */
   readonly room: number | undefined;
 }
@@ -57,11 +57,11 @@ const below = (...steps: readonly (readonly [zoom: number, attributes: string])[
     .join("");
 
 /** Labels of other layers keep clear of points, but not of very many, which would leave them no room. */
-const point = ({ hue, crowded, room }: Sizes): string => `  marker-width: 8;
+const point = ({ hue, dense, room }: Sizes): string => `  marker-width: 8;
   marker-fill: ${hue};
   marker-line-color: #ffffff;
   marker-line-width: 1;
-  marker-allow-overlap: true;${crowded ? "\n  marker-ignore-placement: true;" : ""}${
+  marker-allow-overlap: true;${dense ? "\n  marker-ignore-placement: true;" : ""}${
     room === undefined
       ? below([10, "marker-width: 6;"], [5, "marker-width: 5; marker-line-width: 0.75;"])
       : below(
@@ -140,15 +140,15 @@ const byKind = (kind: GeometryKind, block: (kind: keyof typeof symbols) => strin
 /** In a layer's own style every `#id` selects that layer. */
 export function defaultStyle(
   kind: GeometryKind,
-  { hue = 0, crowded = false, room, label }: DefaultLook = {},
+  { hue = 0, dense = false, room, label }: DefaultLook = {},
 ): string {
-  const sizes = { hue: hues[hue % hueCount]!, crowded, room };
+  const sizes = { hue: hues[hue % hueCount]!, dense, room };
   // Where points are too near to each other for all their names, some are named above them.
-  const crowd = (of: keyof typeof symbols): string =>
-    label && of === "Point" && !crowded
+  const labelRoom = (of: keyof typeof symbols): string =>
+    label && of === "Point" && !dense
       ? `\n  [zoom<${label.fromZoom}] { marker-ignore-placement: true; }`
       : "";
-  const symbol = `#layer {\n${byKind(kind, (of) => symbols[of](sizes) + crowd(of))}\n}\n`;
+  const symbol = `#layer {\n${byKind(kind, (of) => symbols[of](sizes) + labelRoom(of))}\n}\n`;
   if (!label) return symbol;
   const { fromZoom, importance } = label;
   const names = (more: string) => byKind(kind, (of) => `${text(label.column)}\n${placements[of]}${more}`);

@@ -18,7 +18,7 @@ export function readDefault(css: string, kind: GeometryKind): DefaultLook | unde
   // Where there is room at all zooms, the first rule for zooms below some is another one, or there is none.
   const rooms = [undefined, 0, ...(first === undefined ? [] : [+first])];
   return rooms
-    .flatMap((room) => [false, true].map((crowded) => ({ hue, crowded, room, label })))
+    .flatMap((room) => [false, true].map((dense) => ({ hue, dense, room, label })))
     .find((look) => versions(defaultStyle(kind, look), look).includes(css));
 }
 
@@ -40,7 +40,7 @@ const namesOverPoints = /\n *\[zoom<\d+\] \{ marker-ignore-placement: true; \}/g
  * What makes of a style the one of the version before, step by step. A change of the default style adds the first step: what was written
  * before is known by it.
  */
-function backwards({ hue, crowded, room, label }: DefaultLook): readonly (readonly Replacement[])[] {
+function backwards({ hue, dense, room, label }: DefaultLook): readonly (readonly Replacement[])[] {
   const afterRoom: readonly (readonly Replacement[])[] = [
     [[/\n *text-wrap-before: true;/g, ""]],
     [
@@ -55,10 +55,10 @@ function backwards({ hue, crowded, room, label }: DefaultLook): readonly (readon
   if (room !== undefined) return afterRoom;
   return [
     ...afterRoom,
-    [[/\n *text-margin: 3;/g, ""], ...oneSize, ...(crowded ? small : [])],
-    crowded ? [] : [[namesOverPoints, ""]],
+    [[/\n *text-margin: 3;/g, ""], ...oneSize, ...(dense ? small : [])],
+    dense ? [] : [[namesOverPoints, ""]],
     [[/\n *text-repeat-distance: 100;/g, ""]],
-    hue === undefined && !crowded && !label ? blue : [],
+    hue === undefined && !dense && !label ? blue : [],
   ];
 }
 

@@ -75,7 +75,7 @@ function planOf(all: Assembly, shows: Shows, missing: readonly MissingLayer[]): 
     reachPixels: drawn.bufferPixels,
     collides: drawn.collides,
     isDrawnAlike: drawn.isDrawnAlike && (baseDrawing?.isDrawnAlike ?? true),
-    crowds: drawn.crowds,
+    density: drawn.density,
     layers,
     codes: layers.map((_, index) => map.layers[index]?.layer.code ?? baseMapLayer.code),
     firstBaseLayer: own.length,

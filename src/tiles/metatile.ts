@@ -68,15 +68,15 @@ export type MetatileWork = TileWork<Plan, TileFormat>;
  * Objects in a metatile of 4 x 4 tiles above which 2 x 2 are drawn at once, and above which each tile is drawn alone. Then
  * nobody waits for the objects of tiles that he has not asked for.
  */
-const crowd = { small: 20_000, large: 80_000 } as const;
+const dense = { small: 20_000, large: 80_000 } as const;
 
 /** Tiles a side of the metatiles of a plan at a zoom. */
-export function metatileSide({ scale, isDrawnAlike, crowds }: Plan, zoom: number): number {
+export function metatileSide({ scale, isDrawnAlike, density }: Plan, zoom: number): number {
   const side = metatileSize[scale];
-  if (!isDrawnAlike || crowds.length === 0) return side;
-  const last = crowds.length - 1;
-  const objects = zoom <= last ? crowds[zoom]! : crowds[last]! / 4 ** (zoom - last);
-  return objects > crowd.large ? 1 : objects > crowd.small ? Math.min(2, side) : side;
+  if (!isDrawnAlike || density.length === 0) return side;
+  const last = density.length - 1;
+  const objects = zoom <= last ? density[zoom]! : density[last]! / 4 ** (zoom - last);
+  return objects > dense.large ? 1 : objects > dense.small ? Math.min(2, side) : side;
 }
 
 /**

@@ -72,8 +72,8 @@ export interface Plan extends TilePlan {
   readonly codes: readonly string[];
   /** One of its layers alone, with nothing below it. */
   readonly alone: (layerId: number) => Promise<Plan>;
-  /** By zoom, objects that there are in a square of 4 x 4 tiles in the crowded places of its layers; empty = few. */
-  readonly crowds: readonly number[];
+  /** By zoom, objects that there are in a square of 4 x 4 tiles in the dense places of its layers; empty = few. */
+  readonly density: readonly number[];
 }
 
 /**
@@ -164,7 +164,7 @@ export interface MapDrawing {
   readonly collides: boolean;
   readonly isDrawnAlike: boolean;
   /** As in the plan. */
-  readonly crowds: readonly number[];
+  readonly density: readonly number[];
 }
 
 export interface PartsOptions extends Pick<MapnikMapOptions, "scale"> {
@@ -296,7 +296,7 @@ export function buildParts(styledMap: StyledMap, options: PartsOptions): MapDraw
     bufferPixels,
     collides,
     isDrawnAlike: !collides && layers.every(isAlike),
-    crowds: crowdsOf(layers),
+    density: densityOf(layers),
   };
 }
 
@@ -350,11 +350,11 @@ const seenFrom =
 const dotted = onceForEach(markersAsDots);
 const dottedWithRoom = onceForEach(markersAsDotsWithRoom);
 
-function crowdsOf(layers: readonly StyledLayer[]): number[] {
+function densityOf(layers: readonly StyledLayer[]): number[] {
   const sums: number[] = [];
   for (const one of layers) {
     if (!("style" in one)) continue;
-    for (const [zoom, objects] of (one.layer.crowds ?? []).entries()) {
+    for (const [zoom, objects] of (one.layer.density ?? []).entries()) {
       sums[zoom] ??= 0;
       const scaleDenominator = topScaleDenominator / 2 ** zoom;
       const isDrawn = one.style.styles.some(({ rules }) =>

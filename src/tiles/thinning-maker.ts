@@ -6,10 +6,10 @@ import type { Database } from "../storage/postgres.js";
 import { plainThinning, type ThinningSpec } from "./thinning.js";
 
 /**
- * Thins points for the rules of new styles, in the background; makes generalization levels of lines and polygons, and looks how crowded layers
- * are, where they have grown: one layer after the other, one node at a time. Until that is
- * done, and if it fails, tiles are drawn from all points. Objects can be edited meanwhile. What a node that dies leaves
- * half done is swept by the next.
+ * Thins points for the rules of new styles, in the background. Where layers have grown, it makes generalization levels of lines
+ * and polygons and measures how dense they are: one layer after the other, one node at a time. Until that is done, and if it
+ * fails, tiles are drawn from all points. Objects can be edited meanwhile. What a node that dies leaves half done is swept by
+ * the next.
  */
 export interface ThinningMaker {
   /** Notes that tiles of a layer are drawn by these rules. */

@@ -8,16 +8,16 @@ const label = { column: "name", fromZoom: 7 };
 
 t.test("every default style compiles, and is known as one of its kind", async (t) => {
   for (const kind of kinds)
-    for (const crowded of [false, true])
+    for (const dense of [false, true])
       for (const look of [
-        { hue: 1, crowded },
-        { hue: hueCount - 1, crowded, label },
-        { hue: 2, crowded, room: 0, label },
-        { hue: 3, crowded, room: 3 },
-        { hue: 4, crowded, room: 12, label },
+        { hue: 1, dense },
+        { hue: hueCount - 1, dense, label },
+        { hue: 2, dense, room: 0, label },
+        { hue: 3, dense, room: 3 },
+        { hue: 4, dense, room: 12, label },
         {
           hue: 0,
-          crowded,
+          dense,
           label: { ...label, importance: { column: "naselenie", least: [100, 2_000_000] } },
         },
       ]) {

@@ -83,7 +83,7 @@ const named = `${symbols(
   point("[zoom<10] { marker-width: 6; }\n[zoom<5] { marker-width: 5; marker-line-width: 0.75; }"),
 )}${names("[zoom>=7]", `${text}\n${besidePoints}`)}`;
 /** Of very many points that kept no names clear, the greatest named first, and wrapped after the width. */
-const crowd = `${symbols(
+const denseStyle = `${symbols(
   point(`marker-ignore-placement: true;
 [zoom<5] { marker-width: 6; marker-line-width: 0.75; }
 [zoom<4] { marker-width: 4; marker-line-width: 0.5; }
@@ -97,13 +97,13 @@ const crowd = `${symbols(
 const label = { column: "name", fromZoom: 7 };
 const earlier = [
   ["Unknown", blue, { hue: undefined, label: undefined }],
-  ["Unknown", small, { hue: 2, crowded: true, label: undefined }],
-  ["LineString", line, { hue: 2, crowded: false, label: undefined }],
-  ["Point", named, { hue: 2, crowded: false, label }],
+  ["Unknown", small, { hue: 2, dense: true, label: undefined }],
+  ["LineString", line, { hue: 2, dense: false, label: undefined }],
+  ["Point", named, { hue: 2, dense: false, label }],
   [
     "Point",
-    crowd,
-    { hue: 2, crowded: true, room: 5, label: { ...label, importance: { column: "people", least: [100] } } },
+    denseStyle,
+    { hue: 2, dense: true, room: 5, label: { ...label, importance: { column: "people", least: [100] } } },
   ],
 ] as const;
 
@@ -119,7 +119,7 @@ t.test("one of which somebody has changed a size, or left a line out, is none", 
     t.equal(readDefault(css.replace(/\n.*(line-join|marker-allow-overlap).*/, ""), kind), undefined);
   }
   for (const line of ["text-dx: 6;", "text-wrap-width: 100;", "text-repeat-distance: 100;"])
-    t.equal(readDefault(crowd.replace(`  ${line}\n`, ""), "Point"), undefined, line);
+    t.equal(readDefault(denseStyle.replace(`  ${line}\n`, ""), "Point"), undefined, line);
   t.end();
 });
 

@@ -241,7 +241,7 @@ t.test(
         ),
       ),
     );
-    t.match(look, { crowded: true, room: 14, label: { column: "name", fromZoom: 14 } });
+    t.match(look, { dense: true, room: 14, label: { column: "name", fromZoom: 14 } });
     t.notMatch(css, /\] \{ marker-ignore-placement/);
   },
 );
@@ -272,8 +272,8 @@ t.test("borders of importance that take long to find are left out", async (t) =>
 });
 
 t.test("labels keep clear of points, but not of very many", async (t) => {
-  t.equal((await lookAfter(rows(() => ({}), 500))).look?.crowded, false);
-  t.equal((await lookAfter(rows(() => ({}), 20_000))).look?.crowded, true);
+  t.equal((await lookAfter(rows(() => ({}), 500))).look?.dense, false);
+  t.equal((await lookAfter(rows(() => ({}), 20_000))).look?.dense, true);
   const { css, look } = await lookAfter(rows((at) => ({ name: `a${at}` }), 20_000));
   t.match(css, `[zoom<${look?.label?.fromZoom}] { marker-ignore-placement: true; }`);
   t.equal(

@@ -5,7 +5,7 @@ import type { Plan } from "../../src/tiles/plan.js";
 import { makeMap, makeStyledLayer, tileUrl } from "../support/maps.js";
 import { startServer } from "../support/server.js";
 
-/** Of crowded layers fewer tiles are drawn at once, and look the same. */
+/** Of dense layers fewer tiles are drawn at once, and look the same. */
 
 const server = await startServer();
 t.teardown(() => server.stop());
@@ -21,7 +21,7 @@ const add = (count: number) =>
      select st_setsrid(st_makepoint(7 + random() * 0.4, 50 + random() * 0.2), 4326) from generate_series(1, $1)`,
     [count],
   );
-const crowds = async (): Promise<number[] | null> =>
+const density = async (): Promise<number[] | null> =>
   (await server.sql.query("select crowds from layer where id = $1", [id])).rows[0].crowds;
 const look = async () => {
   await server.sql.query(`analyze layers.l${id}`);
@@ -39,20 +39,20 @@ const pixels = (png: Buffer) => sharp(png).ensureAlpha().raw().toBuffer();
 t.test("a layer of few objects is not looked at", async (t) => {
   await add(5000);
   await look();
-  t.equal(await crowds(), null);
+  t.equal(await density(), null);
 });
 
-t.test("how crowded a layer is, is found when it has grown, and again when it has shrunk", async (t) => {
+t.test("how dense a layer is, is found when it has grown, and again when it has shrunk", async (t) => {
   await add(20_000);
   await look();
-  const found = (await crowds())!;
+  const found = (await density())!;
   t.equal(found.length, 15);
   t.ok(found.slice(0, 8).every((objects) => objects === 24_999));
   t.ok(found[14]! < 3000 && found[14]! > 10);
   t.ok(found.every((objects, zoom) => zoom === 0 || objects <= found[zoom - 1]!));
   await server.sql.query(`delete from layers.l${id} where svc_id % 4 > 0`);
   await look();
-  t.equal(await crowds(), null);
+  t.equal(await density(), null);
 });
 
 t.test("tiles that are drawn alone are those that are drawn together", async (t) => {
@@ -65,7 +65,7 @@ t.test("tiles that are drawn alone are those that are drawn together", async (t)
   };
   await add(70_000);
   await look();
-  t.ok((await crowds())![8]! > 80_000);
+  t.ok((await density())![8]! > 80_000);
   const { tiles: alone } = await draw();
   await server.sql.query("update layer set crowds = null where id = $1", [id]);
   // With a rule that draws nothing here, so that no tile is in a cache.
@@ -85,8 +85,8 @@ t.test("tiles that are drawn alone are those that are drawn together", async (t)
 });
 
 t.test("the number of tiles that are drawn at once", (t) => {
-  const side = (crowds: number[], zoom: number, rest: Partial<Plan> = {}) =>
-    metatileSide({ scale: 1, isDrawnAlike: true, crowds, ...rest } as Plan, zoom);
+  const side = (density: number[], zoom: number, rest: Partial<Plan> = {}) =>
+    metatileSide({ scale: 1, isDrawnAlike: true, density, ...rest } as Plan, zoom);
   t.equal(side([], 5), 4);
   t.equal(side([100_000, 30_000, 10_000], 0), 1);
   t.equal(side([100_000, 30_000, 10_000], 1), 2);
