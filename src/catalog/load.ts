@@ -215,7 +215,7 @@ async function mapState(
         generalizationLevels: withGeometry.bands ?? [],
         smallFeatureLevels: node.gathered,
         lineBends: node.line_bends ?? 0,
-        hasRuns: withGeometry.has_runs ?? false,
+        hasVertexChunks: withGeometry.has_runs ?? false,
         density: node.crowds,
         thinnings: node.thinnings ?? [],
         crossesAntimeridian: withGeometry.crosses_antimeridian ?? false,

@@ -156,8 +156,8 @@ export interface LayerNode extends TreeNode {
   readonly smallFeatureLevels?: readonly number[] | null;
   /** Area that a stroke takes at the bends of one of its small lines, in squares of the stroke's width. Absent = 0. */
   readonly lineBends?: number;
-  /** Whether there are shapes that are read from runs of their vertices (tiles/large-shapes.ts). Absent = none. */
-  readonly hasRuns?: boolean;
+  /** Whether there are shapes that are read from chunks of their vertices (tiles/large-shapes.ts). Absent = none. */
+  readonly hasVertexChunks?: boolean;
   /**
    * How dense the layer is: for each zoom from 0 to 14, how many objects there are around one in its square of 4 x 4 tiles,
    * on average. null or absent = it is small, or nobody has looked yet.

@@ -219,7 +219,7 @@ export async function readFound(
     limit: found.length,
     text: { opening: "[", closing: "]" },
     hasGeometry,
-    hasLargeObjects: hasGeometry && found.some(({ layer }) => layer.hasRuns === true),
+    hasLargeObjects: hasGeometry && found.some(({ layer }) => layer.hasVertexChunks === true),
     signal,
   });
 }

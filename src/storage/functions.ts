@@ -10,8 +10,8 @@ import type pg from "pg";
  * not know, so that a changed function comes with a migration that names it (`test/storage/schema.test.ts` asks for one).
  *
  * Tables, columns and functions keep their names, which older versions of the program know. Some say another word than the rest of
- * the code: `edge` is the CDN, `gathered` are small features, `bands` generalization levels, and `crowds` tell the density of a
- * layer.
+ * the code: `edge` is the CDN, `gathered` are small features, `bands` generalization levels, `runs` chunks of the vertices of
+ * large shapes, and `crowds` tell the density of a layer.
  */
 
 const folder = new URL("./functions/", import.meta.url);

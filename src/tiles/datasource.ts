@@ -170,7 +170,7 @@ function objectsQuery(
   const level = levelOf(levels, options.zoom);
   const source = isView ? layerTable(layer.sourceId ?? layer.id) : table;
   const levelTable = `${source}_z${level}`;
-  const isNear = layer.hasRuns && isDrawnPlaceByPlace(style, options.scaleDenominator);
+  const isNear = layer.hasVertexChunks && isDrawnPlaceByPlace(style, options.scaleDenominator);
   const isCut = layer.geometryKind !== "Point" && isDrawnAlong(style, options.scaleDenominator);
   const size = (geometry: string): string =>
     isBySize(layer, style) ? `, st_area(box2d(${geometry})::geometry) as size$` : "";

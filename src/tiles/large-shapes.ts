@@ -2,7 +2,7 @@ import type { CompiledStyle } from "../style/model.js";
 import { rulesAt } from "./thinning.js";
 
 /**
- * Lines and polygons of many vertices: a tile reads the runs of vertices that lie in or near it (migration 035), so that it
+ * Lines and polygons of many vertices: a tile reads the chunks of vertices that lie in or near it (migration 035), so that it
  * costs what is seen in it and not what the object has.
  */
 
@@ -29,14 +29,14 @@ const largerBy = 4;
 
 /**
  * SQL of what is to be drawn in a box of the geometry of the row `o$`, null where nothing of it is near.
- * @param runs table of the layer's runs
+ * @param chunks table of the layer's vertex chunks
  * @param box SQL of the box
  */
-export function nearSql(runs: string, box: string): string {
+export function nearSql(chunks: string, box: string): string {
   const line = `case when m$.run_box && ${box}::box then m$.line else m$.start end`;
   // A ring that does not come near may be left out whole: no place of the box is inside it.
   const rings =
-    `select m$.part, m$.ring, st_makeline(${line} order by m$.run) as line from ${runs} m$ ` +
+    `select m$.part, m$.ring, st_makeline(${line} order by m$.run) as line from ${chunks} m$ ` +
     `where m$.svc_id = o$.svc_id and m$.ring_box && ${box}::box group by 1, 2`;
   const closed =
     "select r$.part, r$.ring, case when r$.ring < 0 or st_isclosed(r$.line) then r$.line " +
@@ -48,7 +48,7 @@ export function nearSql(runs: string, box: string): string {
     `from (${closed}) c$ group by c$.part`;
   const isLarger = `area(m$.shape_box) > ${largerBy} * st_area(${box})`;
   return (
-    `case when (select ${isLarger} from ${runs} m$ where m$.svc_id = o$.svc_id limit 1) ` +
+    `case when (select ${isLarger} from ${chunks} m$ where m$.svc_id = o$.svc_id limit 1) ` +
     `then (select st_collect(s$.shape) from (${parts}) s$) else o$.geom_3857 end`
   );
 }

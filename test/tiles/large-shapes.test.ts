@@ -77,9 +77,9 @@ const tiles = (map: string) =>
     ),
   );
 
-const hasRuns = async (id: number): Promise<boolean> =>
+const hasVertexChunks = async (id: number): Promise<boolean> =>
   (await server.sql.query("select has_runs from layer where id = $1", [id])).rows[0].has_runs;
-const runs = async (id: number): Promise<number> =>
+const chunks = async (id: number): Promise<number> =>
   (await server.sql.query(`select count(*)::int as n from layers.l${id}_c`)).rows[0].n;
 
 /** What is drawn when all vertices are read. */
@@ -104,10 +104,10 @@ async function makeLayer(css = style): Promise<{ map: string; id: number }> {
 for (const [name, shape] of Object.entries(shapes)) {
   t.test(`a shape ${name} is drawn as when it is read whole`, async (t) => {
     const { map, id } = await makeLayer();
-    t.notOk(await hasRuns(id));
+    t.notOk(await hasVertexChunks(id));
     await addObject(server, "l", { type: "Point", coordinates: [10.9, 50] }, { map });
     await addObject(server, "l", shape, { map });
-    t.ok(await hasRuns(id));
+    t.ok(await hasVertexChunks(id));
     const drawn = await tiles(map);
     t.ok(new Set(drawn).size > 2, "much of it is seen");
     t.same(drawn, await drawnWhole(map, id));
@@ -124,33 +124,33 @@ t.test("a tile reads less than the shape has", async (t) => {
   t.ok(rows[0].near < 600, `${rows[0].near} of ${rows[0].whole}`);
 });
 
-t.test("runs follow their objects", async (t) => {
+t.test("vertex chunks follow their objects", async (t) => {
   const { map, id } = await makeLayer();
   const token = await server.token("editor");
   const object = await addObject(server, "l", shapes["with a lake and islands"], { map });
   const path = `${map}/layers/l/objects/${object}/`;
-  const all = await runs(id);
+  const all = await chunks(id);
   t.ok(all > 36);
 
   const moved = { type: "Polygon", coordinates: [ring([10.5, 50.3], 2_500)] };
   t.equal((await server.api("PUT", path, { token, body: { geom: moved } })).status, 200);
-  t.equal(await runs(id), 10);
+  t.equal(await chunks(id), 10);
   t.same(await tiles(map), await drawnWhole(map, id), "after a change");
 
   const small = { type: "Polygon", coordinates: [ring([10.5, 50.3], 40)] };
   t.equal((await server.api("PUT", path, { token, body: { geom: small } })).status, 200);
-  t.equal(await runs(id), 0);
+  t.equal(await chunks(id), 0);
   t.same(await tiles(map), await drawnWhole(map, id), "after it became small");
 
   t.equal((await server.api("PUT", path, { token, body: { geom: moved } })).status, 200);
   t.equal((await server.api("DELETE", path, { token })).status, 200);
-  t.equal(await runs(id), 0);
+  t.equal(await chunks(id), 0);
   const empty = await tiles(map);
   t.equal(new Set(empty).size, 2, "nothing is left of it");
 
   await addObject(server, "l", moved, { map });
   await server.sql.query(`truncate layers.l${id}`);
-  t.equal(await runs(id), 0);
+  t.equal(await chunks(id), 0);
 
   t.equal((await server.api("DELETE", `${map}/layers/l/`, { token })).status, 200);
   await removePortion(node.services.db);
@@ -176,13 +176,13 @@ t.test("an import makes them and takes them away", async (t) => {
     coordinates: [ring([-30 + index / 200, 20], 4, 0.004)],
   }));
   await put([islands, ...small]);
-  t.ok(await hasRuns(id));
-  t.ok((await runs(id)) > 36);
+  t.ok(await hasVertexChunks(id));
+  t.ok((await chunks(id)) > 36);
   t.same(await tiles(map), await drawnWhole(map, id));
   await put([{ type: "Polygon", coordinates: [ring([10, 50], 2_500)] }]);
-  t.equal(await runs(id), 10);
+  t.equal(await chunks(id), 10);
   await put(small);
-  t.notOk(await hasRuns(id));
+  t.notOk(await hasVertexChunks(id));
 });
 
 t.test("what labels, dashes and patterns look like depends on the whole shape", async (t) => {

@@ -100,7 +100,7 @@ async function listReply(
   const source = {
     ...form,
     hasGeometry,
-    hasLargeObjects: hasGeometry && layer.hasRuns === true,
+    hasLargeObjects: hasGeometry && layer.hasVertexChunks === true,
     signal,
   };
   const bounded = ({ limit: most, ...bounds }: PageBounds): Statement =>

@@ -104,7 +104,7 @@ function objectsOf(
     const placed = (geometry: string) =>
       `st_asmvtgeom(${geometry}, $2::box2d, ${extent}, ${bufferUnits}, true) as geom$`;
     if (level === undefined) {
-      const geometry = layer.hasRuns ? moved(nearSql(`${source}_c`, near)) : cut("o$.geom_3857");
+      const geometry = layer.hasVertexChunks ? moved(nearSql(`${source}_c`, near)) : cut("o$.geom_3857");
       return `select o$.svc_id, ${placed(geometry)}${selected} from ${table} o$ where o$.geom_3857 && ${near}`;
     }
     // A view has no generalized tables: those of its source are joined with the view's objects.
