@@ -15,10 +15,13 @@ export interface CopiedObjects {
 
 /**
  * By how many metres of EPSG:3857 objects are moved along the x axis, so that they are wherever they are seen.
- * @param atSeam whether the box in which they are seen reaches beyond ±180° (`reachesBeyond`)
+ * @param atAntimeridian whether the box in which they are seen reaches beyond ±180° (`reachesBeyond`)
  */
-export function worldCopies({ crossesAntimeridian }: CopiedObjects, atSeam: boolean): readonly number[] {
-  const turns = Number(crossesAntimeridian) + Number(atSeam);
+export function worldCopies(
+  { crossesAntimeridian }: CopiedObjects,
+  atAntimeridian: boolean,
+): readonly number[] {
+  const turns = Number(crossesAntimeridian) + Number(atAntimeridian);
   return [0, -turn, turn, -2 * turn, 2 * turn].slice(0, 1 + 2 * turns);
 }
 

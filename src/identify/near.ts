@@ -78,7 +78,7 @@ export function nearStatement(searched: readonly Searched[], place: Place, limit
   const metres = (place.tolerancePixels + 0.01) * place.pixel;
   const farthest = `${values.bind(metres)}::float8`;
   const pixel = `${values.bind(place.pixel)}::float8`;
-  const atSeam = reachesBeyond(boxAround(place));
+  const atAntimeridian = reachesBeyond(boxAround(place));
   const points = new Map<number, { readonly point: string; readonly box: string }>();
   /** The place, where objects that are seen after a move by `dx` metres are. */
   const placeOf = (dx: number) => {
@@ -109,7 +109,7 @@ export function nearStatement(searched: readonly Searched[], place: Place, limit
   };
   const selects = searched.map((one, n) => {
     if (one.clustered) return clustersNear(one.clustered, n, place, { values, most, farthest, pixel });
-    const copies = worldCopies(one.layer, atSeam)
+    const copies = worldCopies(one.layer, atAntimeridian)
       // Objects are within a world and a half around the middle.
       .filter((dx) => Math.abs(place.x - dx) <= 3 * mercatorHalf + metres)
       .map((dx) => nearest(one, dx));
@@ -151,7 +151,7 @@ function clustersNear(
   const shapes = clustered.sql({
     box: `st_makeenvelope(${box.map((each) => `${values.bind(each)}::float8`).join(",")},3857)`,
     pixel: place.pixel,
-    atSeam: reachesBeyond(box),
+    atAntimeridian: reachesBeyond(box),
   });
   const point = `st_setsrid(st_makepoint(${values.bind(x)}::float8,${values.bind(y)}::float8),3857)`;
   const metres = `greatest(0,st_distance(geom$,${point})-case when count$>1 then size$/2*${pixel} else 0 end)`;

@@ -86,7 +86,7 @@ export interface CompiledStyle {
     mainLanguage: string;
     zoom: number;
     scaleDenominator: number;
-    atSeam: boolean;
+    atAntimeridian: boolean;
   }) => string;
 }
 

@@ -113,7 +113,7 @@ function planOf(all: Assembly, shows: Shows, missing: readonly MissingLayer[]): 
 async function prepared(all: Assembly, shows: Shows, missing: readonly MissingLayer[]): Promise<Plan> {
   const pause = all.begin();
   for (const one of all.base ? [all.map, all.base] : [all.map])
-    await prepareParts(withLayers(one, shows), { atSeam: false }, pause);
+    await prepareParts(withLayers(one, shows), { atAntimeridian: false }, pause);
   return planOf(all, shows, missing);
 }
 

@@ -48,7 +48,7 @@ export interface DatasourceOptions {
   /** Scale denominator by which Mapnik selects rules. */
   readonly scaleDenominator: number;
   /** Whether what is drawn may reach beyond ±180°. */
-  readonly atSeam: boolean;
+  readonly atAntimeridian: boolean;
 }
 
 /** What the statement of a layer is named in SQL, by which an error of PostgreSQL tells whose it is. */
@@ -119,10 +119,10 @@ function readBy(
 /** The statement for objects of one copy of the world, in all that are seen. */
 const inEachCopy = (
   layer: LayerNode,
-  { atSeam }: Pick<DatasourceOptions, "atSeam">,
+  { atAntimeridian }: Pick<DatasourceOptions, "atAntimeridian">,
   source: (copy: Copy) => string,
 ): string =>
-  worldCopies(layer, atSeam)
+  worldCopies(layer, atAntimeridian)
     .map((dx) =>
       source({
         moved: (geometry) => (dx === 0 ? geometry : `st_translate(${geometry}, ${dx}, 0)`),

@@ -218,7 +218,7 @@ export function layersLeftOut(plan: Plan, origin: TileCoord, count: number): Rea
 async function partsOf({ plan, versions, origin, count, signal, client }: MetatileWork, files: Files) {
   const area = { origin, count, scale: plan.scale };
   const undrawn = layersLeftOut(plan, origin, count);
-  const atSeam = reachesBeyond(bufferedBox(plan, origin, count));
+  const atAntimeridian = reachesBeyond(bufferedBox(plan, origin, count));
   const made: (MadeImage & Missing)[] = [];
   const parts = await Promise.all(
     plan.parts.map(async (part, index): Promise<MetatilePart | undefined> => {
@@ -231,7 +231,7 @@ async function partsOf({ plan, versions, origin, count, signal, client }: Metati
       const without = [...placed].flatMap(([id, name]) => (undrawn.has(id) ? [name] : []));
       return {
         kind: "map",
-        map: atSeam ? await part.mapAtSeam() : part.map,
+        map: atAntimeridian ? await part.mapAtAntimeridian() : part.map,
         ...(without.length > 0 && { without }),
         ...(part.isApart && { isApart: true }),
         ...(part.isBase && index === 0 && { keep: baseVersions(plan, versions) }),

@@ -85,7 +85,7 @@ export type PlanPart =
       readonly kind: "map";
       readonly map: MapSource;
       /** The same for metatiles that reach beyond ±180°: with the objects of the other end of the world. */
-      readonly mapAtSeam: () => Promise<MapSource>;
+      readonly mapAtAntimeridian: () => Promise<MapSource>;
       /** Of the built-in base map, whose pixels all maps over it share. */
       readonly isBase: boolean;
       /** Whether it has names of the base map that the rest of it hides. */
@@ -148,7 +148,7 @@ export interface StyledMap {
 }
 
 /** The layers of Mapnik that draw a layer, which are made once. */
-export type LayersOf = (one: StyledByMapnik, atSeam: boolean) => readonly MapnikLayer[];
+export type LayersOf = (one: StyledByMapnik, atAntimeridian: boolean) => readonly MapnikLayer[];
 
 export interface MapnikMapOptions {
   readonly z: number;
@@ -249,21 +249,25 @@ export function buildParts(styledMap: StyledMap, options: PartsOptions): MapDraw
       const below = run.some(collidesHere) ? unnamed : undefined;
       if (below) unnamed = undefined;
       for (const one of below?.layers ?? []) if (isPlaced(one)) placed.set(one.layer.id, nameOf(one.layer));
-      const source = (atSeam: boolean): MapSource => {
+      const source = (atAntimeridian: boolean): MapSource => {
         const layers = [
           ...styled.flatMap((one) => {
-            const drawn = drawnBy(styledMap, one, { collides, atSeam });
+            const drawn = drawnBy(styledMap, one, { collides, atAntimeridian });
             return below ? drawn.map(seenFrom(inTheWay(one) * options.scale)) : drawn;
           }),
-          ...(below ? namesBelow(below, atSeam) : []),
+          ...(below ? namesBelow(below, atAntimeridian) : []),
         ];
         return mapSource({ properties: own, layers, bufferSize: bufferPixels * options.scale });
       };
       parts.push({
         kind: "map",
         map: source(false),
-        mapAtSeam: onFirstCall(async () => {
-          await prepareParts({ ...styledMap, layers: styled }, { collides, atSeam: true }, options.begin());
+        mapAtAntimeridian: onFirstCall(async () => {
+          await prepareParts(
+            { ...styledMap, layers: styled },
+            { collides, atAntimeridian: true },
+            options.begin(),
+          );
           return source(true);
         }),
         isBase: options.isBase,
@@ -303,7 +307,7 @@ export function buildParts(styledMap: StyledMap, options: PartsOptions): MapDraw
 /** Makes what the parts of a map take long for, piece by piece. */
 export async function prepareParts(
   map: StyledMap,
-  { atSeam, ...given }: { readonly atSeam: boolean; readonly collides?: boolean },
+  { atAntimeridian, ...given }: { readonly atAntimeridian: boolean; readonly collides?: boolean },
   pause: Pause,
 ): Promise<void> {
   const { layers } = map;
@@ -316,7 +320,7 @@ export async function prepareParts(
   const collides = given.collides ?? layers.some(collidesHere);
   for (const one of layers) {
     if (!("style" in one)) continue;
-    for (const drawn of drawnBy(map, one, { collides, atSeam }))
+    for (const drawn of drawnBy(map, one, { collides, atAntimeridian }))
       for (const _ of layerTexts(drawn)) await pause();
   }
 }
@@ -324,19 +328,19 @@ export async function prepareParts(
 function drawnBy(
   { layersOf }: StyledMap,
   one: StyledByMapnik,
-  { collides, atSeam }: { readonly collides: boolean; readonly atSeam: boolean },
+  { collides, atAntimeridian }: { readonly collides: boolean; readonly atAntimeridian: boolean },
 ): readonly MapnikLayer[] {
-  const drawn = layersOf(one, atSeam);
+  const drawn = layersOf(one, atAntimeridian);
   if (one.layer.geometryKind !== "Point" || one.style.query) return drawn;
   const asDots = collides ? dottedWithRoom : dotted;
   return drawn.map((layer) => ({ ...layer, style: asDots(layer.style) }));
 }
 
 /** What is drawn last finds the least room, though it may be painted below the rest. */
-const namesBelow = ({ layers, layersOf, isHidden }: BaseNames, atSeam: boolean): MapnikLayer[] =>
+const namesBelow = ({ layers, layersOf, isHidden }: BaseNames, atAntimeridian: boolean): MapnikLayer[] =>
   layers
     .toReversed()
-    .flatMap((one) => layersOf(one, atSeam))
+    .flatMap((one) => layersOf(one, atAntimeridian))
     .map((layer) => ({ ...layer, style: (isHidden ? hiddenNames : givingWay)(layer.style) }));
 
 /** Adjacent metatiles have to know the same symbols, so that they leave out the same names. */
@@ -369,17 +373,17 @@ function densityOf(layers: readonly StyledLayer[]): number[] {
 const nameOf = ({ id }: LayerNode): string => `l${id}`;
 
 export function mapnikLayersOf(map: MapState, options: MapnikMapOptions): LayersOf {
-  const made = (atSeam: boolean) =>
-    onceForEach((one: StyledByMapnik) => mapnikLayers(map, one, { ...options, atSeam }));
+  const made = (atAntimeridian: boolean) =>
+    onceForEach((one: StyledByMapnik) => mapnikLayers(map, one, { ...options, atAntimeridian }));
   const [within, beyond] = [made(false), made(true)];
-  return (one, atSeam) => (atSeam ? beyond : within)(one);
+  return (one, atAntimeridian) => (atAntimeridian ? beyond : within)(one);
 }
 
 /** The layers of Mapnik that draw a layer: for an image one in each world copy that it touches. */
 function mapnikLayers(
   map: MapState,
   { layer, style }: StyledByMapnik,
-  { z, scale, language, atSeam }: MapnikMapOptions & { readonly atSeam: boolean },
+  { z, scale, language, atAntimeridian }: MapnikMapOptions & { readonly atAntimeridian: boolean },
 ): MapnikLayer[] {
   const name = nameOf(layer);
   // Mapnik measures buffers in pixels of the image, which has `scale` times as many.
@@ -398,7 +402,7 @@ function mapnikLayers(
     mainLanguage: map.project.languages[0],
     zoom: z + Math.ceil(Math.log2(scale)),
     scaleDenominator: topScaleDenominator / 2 ** z,
-    atSeam,
+    atAntimeridian,
   });
   return [{ name, style, bufferSize, datasource: source }];
 }
@@ -425,7 +429,7 @@ export const partsDigest = (parts: readonly PlanPart[], scale: number): string =
   );
 
 /**
- * Characters of the texts of the parts. Those that differ at the seam and in a plan with fewer layers, which are made later or
+ * Characters of the texts of the parts. Those that differ at the antimeridian and in a plan with fewer layers, which are made later or
  * never, count for these too.
  */
 export function partsLength(parts: readonly PlanPart[]): number {

@@ -242,7 +242,7 @@ export class Planner {
         : undefined;
     await this.wantThinnings(styledMap, pause);
     for (const one of styledBase ? [styledMap, styledBase] : [styledMap])
-      await prepareParts(one, { atSeam: false }, pause);
+      await prepareParts(one, { atAntimeridian: false }, pause);
     const ids = [styledMap, styledBase].flatMap((one) => one?.layers.map(({ layer }) => layer.id) ?? []);
     const { epoch, versions } = await this.track(ids);
     // The statistics are those of another history, which no change of this one would make outdated.

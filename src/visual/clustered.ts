@@ -15,7 +15,7 @@ export interface Clustered {
    * @param place.box SQL of the box, in EPSG:3857, with whose objects they are made: those at its edge lack some
    * @param place.pixel metres of EPSG:3857
    */
-  sql(place: { readonly box: string; readonly pixel: number; readonly atSeam: boolean }): string;
+  sql(place: { readonly box: string; readonly pixel: number; readonly atAntimeridian: boolean }): string;
 }
 
 /** What the layer's visualization clusters; undefined = it shows each object by itself. */
@@ -35,8 +35,8 @@ export function clusteredBy(layer: LayerNode, zoom: number): Clustered | undefin
   if (!shapes) return undefined;
   return {
     reachPixels: drawing.reach,
-    sql: ({ box, pixel, atSeam }) =>
-      shapes({ zoom, atSeam })
+    sql: ({ box, pixel, atAntimeridian }) =>
+      shapes({ zoom, atAntimeridian })
         .replaceAll("!bbox!", box)
         .replaceAll("!scale_denominator!", String(pixel / 0.00028)),
   };

@@ -17,7 +17,7 @@ export interface QueryOptions {
   /** Scale denominator by which Mapnik selects rules. */
   readonly scaleDenominator: number;
   /** Whether what is drawn may reach beyond ±180°. */
-  readonly atSeam: boolean;
+  readonly atAntimeridian: boolean;
 }
 
 /** Up to this zoom points that fall on one pixel are thinned. */
@@ -70,7 +70,7 @@ export function drawingQuery(layer: LayerNode, drawing: VisualDrawing, options: 
 export function shapesQuery(
   layer: LayerNode,
   { shapesWithObjects, ...drawing }: VisualDrawing,
-): ((options: Pick<QueryOptions, "zoom" | "atSeam">) => string) | undefined {
+): ((options: Pick<QueryOptions, "zoom" | "atAntimeridian">) => string) | undefined {
   return (
     shapesWithObjects &&
     ((options) =>
@@ -82,7 +82,7 @@ export function shapesQuery(
 function objectsDrawn(
   layer: LayerNode,
   drawing: VisualDrawing,
-  options: Pick<QueryOptions, "zoom" | "atSeam">,
+  options: Pick<QueryOptions, "zoom" | "atAntimeridian">,
   columns: Readonly<Record<string, string>> = {},
 ): string {
   const selected = Object.entries(columns).map(([name, sql]) => `, ${sql} as ${name}`);
@@ -94,7 +94,7 @@ function objectsDrawn(
         `where ${box} && st_translate(!bbox!, ${-dx}, 0)`;
   const needed = drawing.needed.map((name) => `${name} is not null`);
   return (
-    `select * from (${worldCopies(layer, options.atSeam).map(copy).join(" union all ")}) ` +
+    `select * from (${worldCopies(layer, options.atAntimeridian).map(copy).join(" union all ")}) ` +
     `read$ where ${["geom$ is not null", ...needed].join(" and ")}`
   );
 }

@@ -28,11 +28,11 @@ import { allZooms, type ZoomRange, zoomsOf } from "./zooms.js";
 export interface VectorPlan extends TilePlan {
   /**
    * Their layers, one after the other, are those of the tile.
-   * @param atSeam for tiles that reach beyond ±180°: with the objects of the other end of the world
+   * @param atAntimeridian for tiles that reach beyond ±180°: with the objects of the other end of the world
    */
-  readonly statements: (atSeam: boolean) => Promise<readonly VectorStatement[]>;
+  readonly statements: (atAntimeridian: boolean) => Promise<readonly VectorStatement[]>;
   /** The same with a statement for each layer. */
-  readonly ofEach: (atSeam: boolean) => Promise<readonly VectorStatement[]>;
+  readonly ofEach: (atAntimeridian: boolean) => Promise<readonly VectorStatement[]>;
 }
 
 /** A layer of a map's vector tiles. */
@@ -209,7 +209,7 @@ interface PlanInputs extends Pick<VectorStatementOptions, "zoom" | "languages"> 
 
 interface Assembly
   extends Pick<VectorPlan, "mapSources" | "epoch" | "complete" | "asOf">,
-    Omit<VectorStatementOptions, "atSeam"> {
+    Omit<VectorStatementOptions, "atAntimeridian"> {
   readonly map: MapState;
   /** From the bottom of the tree to its top. */
   readonly shown: readonly LayerNode[];
@@ -223,13 +223,13 @@ async function assemble(all: Assembly, missing: readonly MissingLayer[] = []): P
   const shown = all.shown.filter(({ id }) => !left.has(id));
   const layers = all.versions.filter(({ id }) => !left.has(id));
   const { map, mapSources, zoom, languages, begin } = all;
-  const statementOf = (layers: readonly LayerNode[], atSeam = false) =>
-    vectorStatement(layers, { zoom, languages, atSeam });
-  const inPieces = async (atSeam: boolean, size: number) => {
+  const statementOf = (layers: readonly LayerNode[], atAntimeridian = false) =>
+    vectorStatement(layers, { zoom, languages, atAntimeridian });
+  const inPieces = async (atAntimeridian: boolean, size: number) => {
     const pause = begin();
     const statements: VectorStatement[] = [];
     for (const some of chunks(shown, size)) {
-      statements.push(statementOf(some, atSeam));
+      statements.push(statementOf(some, atAntimeridian));
       await pause();
     }
     return statements;
@@ -241,12 +241,12 @@ async function assemble(all: Assembly, missing: readonly MissingLayer[] = []): P
     hashes.push(hashOf(statement));
     await pause();
   }
-  const statementsAtSeam = onFirstCall(() => inPieces(true, layersPerStatement));
+  const statementsAtAntimeridian = onFirstCall(() => inPieces(true, layersPerStatement));
   let last: { readonly key: string; readonly plan: Promise<VectorPlan> } | undefined;
   return {
     key: digest(`${vectorsVersion} ${hashes.join(" ")}`),
-    statements: async (atSeam) => (atSeam ? statementsAtSeam() : statements),
-    ofEach: (atSeam) => inPieces(atSeam, 1),
+    statements: async (atAntimeridian) => (atAntimeridian ? statementsAtAntimeridian() : statements),
+    ofEach: (atAntimeridian) => inPieces(atAntimeridian, 1),
     bufferPixels,
     reachPixels: bufferPixels,
     collides: false,
@@ -286,5 +286,5 @@ const chunks = <T>(items: readonly T[], size: number): T[][] =>
 const bytesOf = (statements: readonly VectorStatement[], layers: number): number =>
   planBytes +
   32 * layers +
-  // With those for the seam, which are made later or never.
+  // With those for the antimeridian, which are made later or never.
   statements.reduce((sum, { text, values }) => sum + 4 * (text.length + values.join("").length), 0);

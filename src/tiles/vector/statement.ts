@@ -49,13 +49,13 @@ export interface VectorStatementOptions {
   readonly zoom: number;
   readonly languages: Languages;
   /** Whether what is near the tile reaches beyond ±180°. */
-  readonly atSeam: boolean;
+  readonly atAntimeridian: boolean;
 }
 
 /** One statement over some layers, from the first to the last that is drawn. */
 export function vectorStatement(
   layers: readonly LayerNode[],
-  { zoom, languages, atSeam }: VectorStatementOptions,
+  { zoom, languages, atAntimeridian }: VectorStatementOptions,
 ): VectorStatement {
   const values: string[] = [];
   const bind = (text: string) => `$${values.push(text) + 2}`;
@@ -66,7 +66,7 @@ export function vectorStatement(
       .map((attribute) => `, ${attributeSql(attribute, languages, bind)} as "${attribute.code}"`)
       .join("");
     const hasAttributes = attributes.length > 0;
-    const objects = objectsOf(layer, zoom + zoomsFiner, { hasAttributes, selected, atSeam });
+    const objects = objectsOf(layer, zoom + zoomsFiner, { hasAttributes, selected, atAntimeridian });
     return (
       `select ${index} as n, case when count(*) <= ${limit} then ` +
       `coalesce(st_asmvt(layer$, ${bind(layer.code)}::text, ${extent}, 'geom$', 'svc_id'), '') end as tile ` +
@@ -86,8 +86,8 @@ function objectsOf(
   {
     hasAttributes,
     selected,
-    atSeam,
-  }: { readonly hasAttributes: boolean; readonly selected: string; readonly atSeam: boolean },
+    atAntimeridian,
+  }: { readonly hasAttributes: boolean; readonly selected: string; readonly atAntimeridian: boolean },
 ): string {
   const table = layerTable(layer.id);
   const level = levelOf(layer.generalizationLevels, zoom);
@@ -112,7 +112,7 @@ function objectsOf(
     const objects = hasAttributes || isView ? ` join ${table} o$ on o$.svc_id = b$.svc_id` : "";
     return `select b$.svc_id, ${placed(cut("b$.geom"))}${selected} from ${levelTable} b$${objects} where b$.geom && ${near}`;
   };
-  return `${worldCopies(layer, atSeam).map(copy).join(" union all ")} order by 1`;
+  return `${worldCopies(layer, atAntimeridian).map(copy).join(" union all ")} order by 1`;
 }
 
 /** Values of a statement for the tile with this box: the area from which objects reach into it, and the tile itself. */

@@ -87,8 +87,8 @@ export class VectorTiles {
    * @throws Failure busy, internal (no layer alone is to blame)
    */
   async make({ plan, origin, signal, client }: VectorWork): Promise<MadeTile> {
-    const atSeam = reachesBeyond(bufferedBox(plan, origin, 1));
-    const statements = await plan.statements(atSeam);
+    const atAntimeridian = reachesBeyond(bufferedBox(plan, origin, 1));
+    const statements = await plan.statements(atAntimeridian);
     if (statements.length === 0) return this.encoded([]);
     const box = boxValues(tileBox(origin));
     const begun = this.options.clock.now();
@@ -99,7 +99,7 @@ export class VectorTiles {
     } catch (error) {
       signal.throwIfAborted();
       if (!isRefusal(error)) throw error;
-      const missing = await this.blamed(error, await plan.ofEach(atSeam), box, signal);
+      const missing = await this.blamed(error, await plan.ofEach(atAntimeridian), box, signal);
       // None fails alone: what was in the way is over.
       if (missing.length === 0) throw causedBy(failed("internal", "The tile could not be made."), error);
       const isLate = missing.some(({ cause }) => cause === "overrun");

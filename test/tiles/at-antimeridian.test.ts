@@ -25,14 +25,14 @@ interface Geometry {
   readonly coordinates: unknown;
 }
 
-/** An object's place near the middle of the world; `seam` gives it half a turn away. */
+/** An object's place near the middle of the world; `atAntimeridian` gives it half a turn away. */
 const point = (lon: number, lat: number): Geometry => ({ type: "Point", coordinates: [lon, lat] });
 const line = (...coordinates: Position[]): Geometry => ({ type: "LineString", coordinates });
 const half = (lon: number): number => (lon > 0 ? lon - 180 : lon + 180);
 const isPosition = (value: unknown): value is Position =>
   Array.isArray(value) && typeof value[0] === "number";
 /** The same shape half a turn away. It lies on one side of the meridian. */
-function seam({ type, coordinates }: Geometry): Geometry {
+function atAntimeridian({ type, coordinates }: Geometry): Geometry {
   const isEast = JSON.stringify(coordinates)
     .match(/(?<=\[)-?[\d.e-]+(?=,)/g)!
     .some((lon) => Number(lon) > 0);
@@ -55,12 +55,12 @@ const points = [
   point(0, 60),
 ];
 
-const maps = { seam: "s", middle: "m" } as const;
+const maps = { antimeridian: "s", middle: "m" } as const;
 for (const map of Object.values(maps)) await makeMap(server, map);
-const both = Object.entries(maps) as ["seam" | "middle", string][];
+const both = Object.entries(maps) as ["antimeridian" | "middle", string][];
 
 interface Layers {
-  readonly seam: number;
+  readonly antimeridian: number;
   readonly middle: number;
 }
 
@@ -69,7 +69,8 @@ async function layers(code: string, css: string, objects: readonly Geometry[]): 
   const ids: Record<string, number> = {};
   for (const [where, map] of both) {
     ids[where] = (await makeStyledLayer(server, map, code, css)).id;
-    for (const each of objects) await addObject(server, code, where === "seam" ? seam(each) : each, { map });
+    for (const each of objects)
+      await addObject(server, code, where === "antimeridian" ? atAntimeridian(each) : each, { map });
   }
   return ids as unknown as Layers;
 }
@@ -84,9 +85,9 @@ const must = async (method: string, path: string, body?: unknown) => {
  * Adds objects by SQL in both maps.
  * @param geom SQL of a geometry in degrees with longitudes around 0, by `n` and `side`, which is -1 or 1
  */
-async function fill({ seam, middle }: Layers, objects: number, geom: string): Promise<void> {
+async function fill({ antimeridian, middle }: Layers, objects: number, geom: string): Promise<void> {
   for (const [id, shift] of [
-    [seam, 180],
+    [antimeridian, 180],
     [middle, 0],
   ])
     await sql.query(
@@ -149,10 +150,10 @@ async function compare(t: Tap, ids: Layers, { zooms, lats = latitudes, query = "
       const shown = (which: keyof Layers, x: number) => pixelsOf(maps[which], ids[which], [z, x, y], query);
       const pairs =
         z === 0
-          ? [[await shown("seam", 0), rolled(await shown("middle", 0))] as const]
+          ? [[await shown("antimeridian", 0), rolled(await shown("middle", 0))] as const]
           : [
-              [await shown("seam", side - 1), await shown("middle", side / 2 - 1)] as const,
-              [await shown("seam", 0), await shown("middle", side / 2)] as const,
+              [await shown("antimeridian", side - 1), await shown("middle", side / 2 - 1)] as const,
+              [await shown("antimeridian", 0), await shown("middle", side / 2)] as const,
             ];
       for (const [index, [own, wanted]] of pairs.entries()) {
         wrong += differing(own, wanted);
@@ -206,14 +207,19 @@ for (const [index, [name, [css, objects]]] of Object.entries(styles).entries()) 
 
 t.test("objects beyond 180 degrees are whole at low zooms, in each copy of the world", async (t) => {
   const css = "#a { marker-width: 100; marker-fill: #f00; marker-allow-overlap: true; }";
-  const { id } = await makeStyledLayer(server, maps.seam, "beyond", css);
-  const { id: other } = await makeStyledLayer(server, maps.seam, "within", css);
-  for (const lon of [181, 355, -200]) await addObject(server, "beyond", point(lon, 20), { map: maps.seam });
-  for (const lon of [-179, -5, 160]) await addObject(server, "within", point(lon, 20), { map: maps.seam });
+  const { id } = await makeStyledLayer(server, maps.antimeridian, "beyond", css);
+  const { id: other } = await makeStyledLayer(server, maps.antimeridian, "within", css);
+  for (const lon of [181, 355, -200])
+    await addObject(server, "beyond", point(lon, 20), { map: maps.antimeridian });
+  for (const lon of [-179, -5, 160])
+    await addObject(server, "within", point(lon, 20), { map: maps.antimeridian });
   for (const z of [0, 1, 2]) {
     for (let x = 0; x < 2 ** z; x++) {
       const tile = [z, x, rowOf(20, z)];
-      const [one, two] = [await pixelsOf(maps.seam, id, tile), await pixelsOf(maps.seam, other, tile)];
+      const [one, two] = [
+        await pixelsOf(maps.antimeridian, id, tile),
+        await pixelsOf(maps.antimeridian, other, tile),
+      ];
       t.ok(differing(one, two) <= most, tile.join("/"));
       t.ok(isPainted(one));
     }
@@ -236,7 +242,7 @@ t.test("tiles away from the meridian are read by the statements that they had", 
   }) as RenderCalls["call"];
   /** Places of the world that the tile is read from. */
   const copies = async (z: number, x: number) => {
-    await pixelsOf(maps.seam, ids.seam, [z, x, rowOf(10, z)]);
+    await pixelsOf(maps.antimeridian, ids.antimeridian, [z, x, rowOf(10, z)]);
     return xml.split("!bbox!").length - 1;
   };
   for (const z of [4, 9, 14]) {
@@ -267,7 +273,7 @@ t.test("points that are thinned ahead of time", async (t) => {
   for (const id of Object.values(ids)) await sql.query("select generalize_layer($1)", [id]);
   await node.services.changes.propagate();
   await compare(t, ids, { zooms: [2, 4, 6, 8, 13], lats: [5] });
-  const { rows } = await sql.query("select bands from thinning where layer_id = $1", [ids.seam]);
+  const { rows } = await sql.query("select bands from thinning where layer_id = $1", [ids.antimeridian]);
   t.ok(rows[0].bands.length > 0);
 });
 
@@ -280,7 +286,7 @@ t.test("lines and areas of large layers, whose small ones are drawn together", a
   for (const id of Object.values(ids)) await sql.query("select generalize_layer($1)", [id]);
   await node.services.changes.propagate();
   await compare(t, ids, { zooms: [2, 4, 6, 8, 12], lats: [5] });
-  const { rows } = await sql.query("select bands from layer where id = $1", [ids.seam]);
+  const { rows } = await sql.query("select bands from layer where id = $1", [ids.antimeridian]);
   t.ok(rows[0].bands.length > 0);
 });
 
@@ -331,7 +337,7 @@ t.test("visualizations", async (t) => {
     for (const [index, geom] of places.entries())
       await must("POST", `${map}/layers/visual/objects/`, {
         fields: { n: 10 * index, m: 20 },
-        geom: where === "seam" ? seam(geom) : geom,
+        geom: where === "antimeridian" ? atAntimeridian(geom) : geom,
       });
   }
   for (const [name, visualSettings] of Object.entries(kinds)) {
@@ -351,7 +357,7 @@ t.test("vector tiles hold what is in their buffer", async (t) => {
     square(0, 38, 10),
   ]);
   const features = async (map: string, [z, x, y]: readonly number[]) => {
-    const id = ids[map === maps.seam ? "seam" : "middle"];
+    const id = ids[map === maps.antimeridian ? "antimeridian" : "middle"];
     const tile = await fetchVectors(`${server.url}/tms/p/${map}/${z}/${x}/${y}.mvt?layers=${id}`);
     t.equal(tile.status, 200);
     return (tile.layers.get("vectors") ?? []).map(({ type, geometry }) => ({ type, geometry }));
@@ -361,7 +367,7 @@ t.test("vector tiles hold what is in their buffer", async (t) => {
     let found = 0;
     for (const y of new Set([20, 5, 40].map((lat) => rowOf(lat, z)))) {
       for (const x of [0, side / 2]) {
-        const own = await features(maps.seam, [z, (x + side / 2) % side, y]);
+        const own = await features(maps.antimeridian, [z, (x + side / 2) % side, y]);
         const wanted = await features(maps.middle, [z, x, y]);
         t.same(own, wanted, `${z}/${x}/${y}`);
         found += wanted.length;
