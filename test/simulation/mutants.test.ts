@@ -9,12 +9,12 @@ const processes = 2;
 t.setTimeout(600_000);
 
 t.test("every mutant of the tile path is found", async (t) => {
-  const waiting = [...mutants.keys()];
+  const waiting = [...mutants];
   const work = async () => {
     for (;;) {
       const mutant = waiting.shift();
       if (mutant === undefined) return;
-      const { name, first = 1 } = mutants[mutant]!;
+      const { name, first = 1 } = mutant;
       const { status, output } = await playSeeds({ first, count: maxSeeds, mutant, found: true });
       const found = /^(?:Seed|Up to seed) (\d+): /.exec(output)?.[1];
       t.ok(status === 2 && found !== undefined, `${name}: ${output.split("\n")[0]}`);

@@ -2,14 +2,16 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
+import type { Mutant } from "./mutants.js";
+import { mutatedModule } from "./mutated.js";
 
 /** Runs seeds in child processes. */
 
 export interface SeedsRun {
   readonly first: number;
   readonly count: number;
-  /** Number of the mutant; undefined = the unchanged program. */
-  readonly mutant?: number;
+  /** Undefined = the unchanged program. */
+  readonly mutant?: Mutant;
   /** Stops at the first failure, without shrinking it. */
   readonly found?: boolean;
 }
@@ -46,7 +48,10 @@ export async function playSeeds({ first, count, mutant, found }: SeedsRun): Prom
     ],
     {
       // Without NODE_OPTIONS, by which the test runner loads modules into every process.
-      env: { PATH: process.env.PATH, ...(mutant === undefined ? {} : { MUTANT: String(mutant) }) },
+      env: {
+        PATH: process.env.PATH,
+        ...(mutant === undefined ? {} : { MUTANT: JSON.stringify(mutatedModule(mutant)) }),
+      },
       stdio: ["ignore", "pipe", "pipe"],
     },
   );

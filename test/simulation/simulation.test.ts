@@ -51,8 +51,8 @@ t.test("a failing list of steps is shrunk to those that are needed", async (t) =
 });
 
 t.test("a failing seed is reported with its shortest trace", async (t) => {
-  const mutant = mutants.findIndex(({ file }) => file === "tiles/address-cache");
-  const { status, output } = await playSeeds({ first: 1, count: 1_000, mutant });
+  const mutant = mutants.find(({ file }) => file === "tiles/address-cache");
+  const { status, output } = await playSeeds({ first: 1, count: 1_000, mutant: mutant! });
   t.equal(status, 2, output);
   const [seed = "", conditions = "", steps = "", ...trace] = output.split("\n");
   t.match(seed, /^Seed \d+: #\d+ /);
