@@ -95,23 +95,24 @@ function ranksOf(entries: readonly Entry[]): number[] {
     const pixel = tileMetres(zoom) / 256;
     const least = leastWeight[zoom] ?? 0;
     const [width, height] = [apart.x * pixel, apart.y * pixel];
-    const cells = new Map<string, number[]>();
-    const cellOf = (index: number) => [
-      Math.floor(places[index]![0] / width),
-      Math.floor(places[index]![1] / height),
-    ];
+    const cells = new Map<number, number[]>();
+    const columnOf = (index: number) => Math.floor(places[index]![0] / width);
+    const lineOf = (index: number) => Math.floor(places[index]![1] / height);
+    // As one small number, since strings would take most of the time: there are some 20,000 lines at the last zoom.
+    const cellOf = (column: number, line: number) => column * 2 ** 15 + line;
     const put = (index: number) => {
-      const key = cellOf(index).join();
+      const key = cellOf(columnOf(index), lineOf(index));
       const cell = cells.get(key);
       if (cell) cell.push(index);
       else cells.set(key, [index]);
     };
+    const none: readonly number[] = [];
     const hasNeighbour = (index: number): boolean => {
-      const [column, line] = cellOf(index) as [number, number];
+      const [column, line] = [columnOf(index), lineOf(index)];
       const [x, y] = places[index]!;
       for (let i = column - 1; i <= column + 1; i++) {
         for (let j = line - 1; j <= line + 1; j++) {
-          for (const other of cells.get(`${i},${j}`) ?? []) {
+          for (const other of cells.get(cellOf(i, j)) ?? none) {
             const [ox, oy] = places[other]!;
             if (Math.abs(ox - x) < width && Math.abs(oy - y) < height) return true;
           }
