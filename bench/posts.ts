@@ -59,10 +59,10 @@ answerParent<PostsRequest, Done>(async (asked) => {
     socket.on("error", () => undefined); // told by `close`
     try {
       await once(socket, "connect");
-      while (performance.now() < until) {
+      do {
         await post(socket, requests[answers % requests.length]!);
         answers++;
-      }
+      } while (performance.now() < until);
     } finally {
       socket.destroy();
     }

@@ -26,12 +26,12 @@ answerParent<TileLoopRequest, Done>(async (request) => {
   const until = started + request.seconds * 1000;
   let served = 0;
   const loop = async () => {
-    while (performance.now() < until) {
+    do {
       const coord = request.coords[served++ % request.coords.length]!;
       const map = await catalog.map(mapCode, mapCode);
       const plan = await planner.plan(map, publicCaller, { coord, ...tileOptions });
       await tiles.tile({ plan, coord, ...tileOptions, signal: () => signal });
-    }
+    } while (performance.now() < until);
   };
   await Promise.all(Array.from({ length: request.concurrency }, loop));
   return { count: served, seconds: (performance.now() - started) / 1000 };

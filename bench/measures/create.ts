@@ -44,6 +44,8 @@ export async function createdByHttp(context: Context): Promise<Row[]> {
   const headers = { "content-type": "application/json", "x-token": token };
   const serving = () => ownCpuSeconds(server.pid) + cpuSeconds([world.postgresPid, world.redisPid]);
   const { seconds } = size;
+  // pgbench knows whole seconds.
+  const theirSeconds = Math.ceil(seconds);
   const posts = startChild<PostsRequest, Done>("posts.js");
   try {
     // A layer that somebody looks at: of others a node need not know what changes in them.
@@ -57,8 +59,9 @@ export async function createdByHttp(context: Context): Promise<Row[]> {
     const reference = () =>
       throughput(running, async () => {
         const { programs } = world;
-        const { perSecond } = await pgbench({ programs, databaseUrl, clients, seconds, scripts });
-        return { count: perSecond * seconds, seconds };
+        const asked = { programs, databaseUrl, clients, seconds: theirSeconds, scripts };
+        const { perSecond } = await pgbench(asked);
+        return { count: perSecond * theirSeconds, seconds: theirSeconds };
       });
     // Node compiles what has run some ten thousand times, which takes longer here than with what is only read.
     if (size.rounds > 1) await ours(warmUpSeconds);

@@ -20,10 +20,10 @@ answerParent<GetsRequest, Done>(async (request) => {
   const until = started + request.seconds * 1000;
   let gets = 0;
   const loop = async () => {
-    while (performance.now() < until) {
+    do {
       const value = await client.getBuffer(request.keys[gets++ % request.keys.length]!);
       if (!value) throw new Error("a key is gone");
-    }
+    } while (performance.now() < until);
   };
   await Promise.all(Array.from({ length: request.concurrency }, loop));
   return { count: gets, seconds: (performance.now() - started) / 1000 };

@@ -13,6 +13,8 @@ export interface LoadDependencies extends ImportDependencies {
   readonly signal?: AbortSignal;
   /** Where translations of names of towns are; default: where the system has them. */
   readonly translations?: string;
+  /** How many towns the demo has, of those that are shown first; default: all. */
+  readonly demoTowns?: number;
 }
 
 export const row = (properties: Feature["properties"], geometry: Feature["geometry"]): Feature => ({

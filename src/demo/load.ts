@@ -90,8 +90,9 @@ async function loadWorld(deps: LoadDependencies, project: number, progress: Prog
   await importRows(
     deps,
     { layerId: cityLayer, language: "en" },
-    cities(otherNamesFor(deps)).map(
-      ({ name, listedAs, translations, country, feature, population, rank, geometry }) =>
+    cities(otherNamesFor(deps))
+      .slice(0, deps.demoTowns)
+      .map(({ name, listedAs, translations, country, feature, population, rank, geometry }) =>
         row(
           {
             ...nameProperties(name, translations, languages),
@@ -103,7 +104,7 @@ async function loadWorld(deps: LoadDependencies, project: number, progress: Prog
           },
           geometry,
         ),
-    ),
+      ),
   );
   await setSearch(deps, map, [countryLayer, cityLayer]);
 }
