@@ -30,12 +30,6 @@ export function readTables(file: Buffer): Map<string, Buffer> {
   return tables;
 }
 
-/** A part of a table. @throws FontRefusal when it is not within it */
-export function slice(table: Buffer, start: number, length: number, name: string): Buffer {
-  if (!(start >= 0 && length >= 0 && start + length <= table.length)) throw damaged(name);
-  return table.subarray(start, start + length);
-}
-
 /** The file of the tables, with checksums. `head` is among them. */
 export function writeFont(tables: ReadonlyMap<string, Buffer>): Buffer {
   const sorted = [...tables].sort(([one], [other]) => (one < other ? -1 : 1));
