@@ -5,7 +5,13 @@ import { flipY } from "../../../src/geo/tile.js";
 import type { TileFileRequest, TilesetFacts } from "../../../src/hosts/export-messages.js";
 import { readIndex } from "./read-index.js";
 
-/** MBTiles 1.3: https://github.com/mapbox/mbtiles-spec/blob/master/1.3/spec.md */
+/**
+ * MBTiles 1.3: https://github.com/mapbox/mbtiles-spec/blob/master/1.3/spec.md
+ *
+ * Why not by GDAL, which is here anyway: its driver for MBTiles draws the tiles itself, and its SQL takes no parameters, so that
+ * images are texts. 100 MB in 25,000 tiles take it 6.1 seconds and 126 MB of memory, and 1.6 seconds and 138 MB here. And gdal-async
+ * throws the same empty error for each statement without rows, whether it was done or the disk is full. No file of others is read.
+ */
 
 /** Tiles that share an image refer to it, as is usual; the table `tiles` of the specification is a view. */
 const schema = `
