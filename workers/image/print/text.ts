@@ -1,6 +1,9 @@
 import { arranged, directionsOf } from "./direction.js";
 
-/** Text into lines. Our own, since pdfkit takes time without bound over long words and knows left to right only. */
+/**
+ * Text into lines. Our own, since pdfkit takes time without bound over long words and knows left to right only: a word of 10,000
+ * letters takes it 12 seconds (version 0.20.2), and 7 ms here.
+ */
 
 /** Width of a text in points. */
 export type Measure = (text: string) => number;

@@ -6,6 +6,10 @@ import type { TextSource } from "./text-source.js";
 /**
  * Splits CSV into records and fields (RFC 4180, with any delimiter and end of line). Only one record is in memory at a time,
  * together with what is read ahead.
+ *
+ * Of the packages, csv-parse 7.0.3 takes 1.8 seconds for a file of 37 MB that this reads in 1.4, but 64 where it has to tell which
+ * empty fields stand in quotation marks, and 3.4 GB for a record of 60 million commas (here 173 MB). PapaParse 5.7.1 does not
+ * tell quotation marks, and takes 76 seconds and 0.9 GB for that record.
  */
 
 const initialBytes = 1024 ** 2;
