@@ -11,7 +11,7 @@ import type { Redis } from "../storage/redis.js";
  * site have a limit together, too.
  */
 
-export const limitedWork = ["tiles", "reads", "lists", "writes", "transfers", "pictures"] as const;
+const limitedWork = ["tiles", "reads", "lists", "writes", "transfers", "pictures"] as const;
 export type LimitedWork = (typeof limitedWork)[number];
 
 /** Requests in a minute; 0 = any number. */

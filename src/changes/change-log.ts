@@ -126,11 +126,6 @@ export class ChangeLog implements Changes {
     return this.listener.trusted;
   }
 
-  /** Number of other nodes that writes wait for. */
-  get members(): number {
-    return this.propagation.size;
-  }
-
   async start(): Promise<void> {
     await this.acknowledgements.start();
     await this.listener.start();

@@ -58,11 +58,6 @@ export class Propagation {
 
   constructor(private readonly options: PropagationOptions) {}
 
-  /** Number of other nodes that writes wait for. */
-  get size(): number {
-    return this.members.size;
-  }
-
   /**
    * Resolves when every node has received what was committed before this call, or its lease has expired.
    * @param receipt of the transaction; undefined = all transactions, by a mark that is sent after them

@@ -31,9 +31,4 @@ export class WeakById<T extends object> {
       if (object) yield object;
     }
   }
-
-  /** Number of entries, including those of objects that were just collected. */
-  get size(): number {
-    return this.held.size;
-  }
 }

@@ -138,8 +138,4 @@ export class AddressCache<Answer> {
   clear(): void {
     this.entries.clear();
   }
-
-  get size(): number {
-    return this.entries.size;
-  }
 }

@@ -20,8 +20,6 @@ const most = 16;
 
 export class Redrawing {
   private readonly rounds: IdleRounds;
-  /** Tiles drawn since the start. */
-  drawn = 0;
 
   constructor(private readonly options: RedrawingOptions) {
     this.rounds = new IdleRounds(
@@ -45,7 +43,6 @@ export class Redrawing {
     const { answers, catalog } = this.options;
     try {
       await answers.tile({ access: () => publicAccess(catalog, tile), address: tile.address, signal });
-      this.drawn++;
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
     }

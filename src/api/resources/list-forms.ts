@@ -11,7 +11,7 @@ import type { Services } from "../services.js";
 
 /** The media types of lists of objects. */
 
-export const listTypes = [
+const listTypes = [
   "application/json",
   "application/geo+json",
   "application/geo+json-seq",

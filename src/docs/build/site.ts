@@ -15,10 +15,10 @@ import { generated } from "./reference/generated.js";
 /** Makes the site below `dist/src/docs/site` from the Markdown beside this folder; a part of `npm run build`. */
 
 const docs = join(dirname(fileURLToPath(import.meta.url)), "..");
-export const siteFolder = join(docs, "site");
+const siteFolder = join(docs, "site");
 
 /** Parts of the pages, one for each heading of the second level or the third. */
-export function partsOf(pages: readonly Page[]): Part[] {
+function partsOf(pages: readonly Page[]): Part[] {
   const parts: Omit<Part, "id">[] = [];
   for (const { path, title, markdown, words } of pages) {
     const headings = headingsOf(markdown).values();

@@ -6,7 +6,7 @@ import { FlatBuffers } from "./flatbuffers.js";
  */
 
 /** Types of columns that we write, by their number in FlatGeobuf. */
-export const columnTypes = { bool: 2, long: 7, double: 10, text: 11, json: 12, datetime: 13 } as const;
+const columnTypes = { bool: 2, long: 7, double: 10, text: 11, json: 12, datetime: 13 } as const;
 export type FieldType = keyof typeof columnTypes;
 
 export interface Field {

@@ -7,7 +7,7 @@ import { isClockwise, role, WkbRuns } from "./wkb-runs.js";
  */
 
 /** Types of shapes by their number; with heights 10 more. */
-export const shapeTypes = { points: 1, lines: 3, polygons: 5, multipoints: 8 } as const;
+const shapeTypes = { points: 1, lines: 3, polygons: 5, multipoints: 8 } as const;
 export type ShapeKind = keyof typeof shapeTypes;
 
 /** Of the main file and of the index. */
