@@ -6,7 +6,12 @@ import { csvEncoding } from "../export/csv-encoding.js";
 import { exportFormats, formatOf, formatOfExtension, isSameFormat } from "../export/export-formats.js";
 import { exportLayer } from "../export/export-layer.js";
 import { exportedImage, hasImage, type RasterLayer, zippedImage } from "../export/export-raster.js";
-import { type ExportRequest, type ExportTarget, exportLanguages } from "../export/export-request.js";
+import {
+  type ExportRequest,
+  type ExportTarget,
+  exportLanguages,
+  wholeNumbers,
+} from "../export/export-request.js";
 import { createFileExports } from "../export/file-exports.js";
 import { type CsvDialect, csvDialects } from "../export/write-csv.js";
 import { tileFileFormats } from "../hosts/export-messages.js";
@@ -205,9 +210,9 @@ function selectionOf(options: ExportOptions): Omit<ExportRequest, "signal"> {
 
 /** @throws UsageError */
 function idsOf(list: string | undefined): readonly number[] | undefined {
-  const ids = list?.split(",").map((id) => (/^\s*-?\d{1,16}\s*$/.test(id) ? Number(id) : Number.NaN));
-  if (ids?.every(Number.isSafeInteger) === false)
-    throw new UsageError("--ids: must be whole numbers separated by commas.");
+  if (list === undefined) return undefined;
+  const ids = wholeNumbers(list.split(","));
+  if (!ids) throw new UsageError("--ids: must be whole numbers separated by commas.");
   return ids;
 }
 

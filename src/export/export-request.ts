@@ -55,6 +55,12 @@ export const degreesNotes = ({ srid }: ExportRequest): readonly string[] =>
     ? []
     : ["The geometry is in EPSG:4326, in degrees, since the format has no other reference system."];
 
+/** The whole numbers of a list, such as ids; undefined when one of them is none. */
+export function wholeNumbers(parts: readonly string[]): readonly number[] | undefined {
+  const numbers = parts.map((part) => (/^\s*-?\d{1,16}\s*$/.test(part) ? Number(part) : Number.NaN));
+  return numbers.every(Number.isSafeInteger) ? numbers : undefined;
+}
+
 const maxLanguages = 100;
 
 /**

@@ -1,6 +1,6 @@
 import type { Config } from "../config.js";
 import type { Log } from "../log.js";
-
+import { HostError } from "./host.js";
 import { LazyHost } from "./lazy-host.js";
 import type { ImageMessages } from "./messages.js";
 import { RetryingHost } from "./retrying-host.js";
@@ -30,6 +30,11 @@ export interface ImageUser {
   readonly client: string;
   /** Takes what waits out of the queue when the client leaves. */
   readonly signal: AbortSignal;
+}
+
+/** For a file that the host failed at: throws `failure`, or `error` when it is another one, or the host is being stopped. */
+export function blameFile(error: unknown, failure: Error): never {
+  throw error instanceof HostError && error.reason !== "stopped" ? failure : error;
 }
 
 type Tasks = ImageMessages & Record<string, [unknown, unknown]>;

@@ -3,8 +3,7 @@ import { LRUCache } from "lru-cache";
 import { badRequest, failed } from "../errors.js";
 import { InFlight } from "../queues/in-flight.js";
 import { BlobNotFound, type BlobStore } from "../storage/blob-store.js";
-import { HostError } from "./host.js";
-import type { ImageHost, ImageUser } from "./image.js";
+import { blameFile, type ImageHost, type ImageUser } from "./image.js";
 import type { DrawRequest, PictureFormat, ResizeOptions, ResizeResponse, SymbolRequest } from "./messages.js";
 import type { PictureFiles } from "./picture-files.js";
 import type { RenderHost } from "./render.js";
@@ -141,10 +140,11 @@ function unreadable(error: unknown): ResizeResponse {
   throw error;
 }
 
-function refuse(error: unknown): never {
-  if (!(error instanceof HostError) || error.reason === "stopped") throw error;
-  throw failed("unsupported_format", "The picture could not be made: its file is damaged or takes too long.");
-}
+const refuse = (error: unknown): never =>
+  blameFile(
+    error,
+    failed("unsupported_format", "The picture could not be made: its file is damaged or takes too long."),
+  );
 
 /** Hash of the request: the core of the ETag. */
 export const pictureTag = (request: ResizedBlob | DrawRequest | SymbolRequest): string =>

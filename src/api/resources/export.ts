@@ -6,7 +6,7 @@ import { exportFormats, exportMediaTypes } from "../../export/export-formats.js"
 import { exportLayer } from "../../export/export-layer.js";
 import { notesHeader } from "../../export/export-notes.js";
 import { exportedImage, hasImage, type RasterLayer, zippedImage } from "../../export/export-raster.js";
-import { exportLanguages } from "../../export/export-request.js";
+import { exportLanguages, wholeNumbers } from "../../export/export-request.js";
 import { contentDisposition } from "../../http/headers.js";
 import type { Reply, Request } from "../../http/types.js";
 import { blobReply } from "../request/blob-reply.js";
@@ -27,8 +27,8 @@ const maxIds = 30_000;
 
 /** `feature_ids`. Else a bad request. */
 const idsParameter = list({ separator: ",", most: maxIds })
-  .transform((parts) => parts.map((part) => (/^\s*-?\d{1,16}\s*$/.test(part) ? Number(part) : Number.NaN)))
-  .refine((ids) => ids.every(Number.isSafeInteger), "must be whole numbers separated by commas")
+  .refine((parts) => wholeNumbers(parts) !== undefined, "must be whole numbers separated by commas")
+  .transform((parts) => wholeNumbers(parts)!)
   .meta({
     description: "Ids of the objects, separated by commas; default: all objects of the layer.",
     examples: ["1,2,3"],

@@ -2,8 +2,7 @@ import { join } from "node:path";
 import { deleteFont, saveFont } from "../../catalog/fonts.js";
 import type { StoredFont } from "../../catalog/state.js";
 import { failed, notFound } from "../../errors.js";
-import { HostError } from "../../hosts/host.js";
-import type { ImageUser } from "../../hosts/image.js";
+import { blameFile, type ImageUser } from "../../hosts/image.js";
 import { maxFontBytes } from "../../hosts/messages.js";
 import type { Reply, Request } from "../../http/types.js";
 import { installedFace, isFontPath } from "../../style/fonts.js";
@@ -77,10 +76,11 @@ async function checked(
   request: { readonly path: string; readonly target: string },
   user: ImageUser,
 ) {
-  const response = await services.image.call("font", request, user).catch((error: unknown) => {
-    if (!(error instanceof HostError) || error.reason === "stopped") throw error;
-    throw failed("unsupported_format", "The font is damaged, or takes too long to read.");
-  });
+  const response = await services.image
+    .call("font", request, user)
+    .catch((error: unknown) =>
+      blameFile(error, failed("unsupported_format", "The font is damaged, or takes too long to read.")),
+    );
   if (!response.ok) throw failed("unsupported_format", `The font cannot be used. ${response.error}`);
   const { format, digest, bytes } = response;
   const names = response.names.filter((name) => installedFace([name]) === undefined);

@@ -1,8 +1,7 @@
 import { deletePicture, savePictures } from "../../catalog/pictures.js";
 import type { ProjectState, StoredPicture } from "../../catalog/state.js";
 import { failed, notFound } from "../../errors.js";
-import { HostError } from "../../hosts/host.js";
-import type { ImageUser } from "../../hosts/image.js";
+import { blameFile, type ImageUser } from "../../hosts/image.js";
 import { maxPictureArchiveBytes, maxPictureBytes, type SafePicture } from "../../hosts/messages.js";
 import type { Reply, Request } from "../../http/types.js";
 import { isPicturePath } from "../../style/picture-path.js";
@@ -127,10 +126,11 @@ async function checked(
   request: { readonly path: string; readonly name?: string; readonly folder: string },
   user: ImageUser,
 ) {
-  const response = await services.image.call("pictures", request, user).catch((error: unknown) => {
-    if (!(error instanceof HostError) || error.reason === "stopped") throw error;
-    throw failed("unsupported_format", "The pictures are damaged, or take too long to read.");
-  });
+  const response = await services.image
+    .call("pictures", request, user)
+    .catch((error: unknown) =>
+      blameFile(error, failed("unsupported_format", "The pictures are damaged, or take too long to read.")),
+    );
   if (!response.ok) throw failed("unsupported_format", response.error);
   return response;
 }

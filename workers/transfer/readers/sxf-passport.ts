@@ -80,8 +80,15 @@ const hasUnit = (bytes: Buffer, version: 3 | 4, unit: "radians" | "degrees"): bo
   return bytes.subarray(base + 4, base + 6).includes(units[version][unit]);
 };
 
+/** Coordinates of the corners of the sheet in metres. */
+const cornersOf = (bytes: Buffer, version: 3 | 4) => {
+  const { corners } = layouts[version];
+  return (index: number) =>
+    version === 4 ? bytes.readDoubleLE(corners + 8 * index) : bytes.readInt32LE(corners + 4 * index) / 10;
+};
+
 function placing(bytes: Buffer, version: 3 | 4): Pick<Passport, "place" | "isSampled"> {
-  const { scale, state, corners, resolution } = layouts[version];
+  const { scale, state, resolution } = layouts[version];
   // The south-western corner of the sheet in samples.
   const [north, east] =
     version === 4
@@ -98,8 +105,7 @@ function placing(bytes: Buffer, version: 3 | 4): Pick<Passport, "place" | "isSam
     throw refused(
       "The file is damaged: its coordinates are samples, but it names no scale or no resolution.",
     );
-  const corner = (index: number) =>
-    version === 4 ? bytes.readDoubleLE(corners + 8 * index) : bytes.readInt32LE(corners + 4 * index) / 10;
+  const corner = cornersOf(bytes, version);
   const [y, x] = [corner(0) - north * metres, corner(1) - east * metres];
   return { isSampled: true, place: (north, east) => [x + east * metres, y + north * metres] };
 }
@@ -108,8 +114,6 @@ function placing(bytes: Buffer, version: 3 | 4): Pick<Passport, "place" | "isSam
 export function passportReference({ bytes, version }: Passport): PassportReference {
   const { corners, base } = layouts[version];
   const isV4 = version === 4;
-  const planeCorner = (index: number) =>
-    isV4 ? bytes.readDoubleLE(corners + 8 * index) : bytes.readInt32LE(corners + 4 * index) / 10;
   // Behind the corners in metres are those in radians.
   const degreesAt = (index: number) => {
     const radians = isV4
@@ -127,7 +131,7 @@ export function passportReference({ bytes, version }: Passport): PassportReferen
     west: degreesAt(1),
     north: degreesAt(4),
     east: degreesAt(5),
-    easting: planeCorner(1),
+    easting: cornersOf(bytes, version)(1),
   };
 }
 
