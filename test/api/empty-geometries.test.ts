@@ -1,6 +1,7 @@
 import sharp from "sharp";
 import t from "tap";
 import { exportFormats } from "../../src/export/export-formats.js";
+import { kindNumbers } from "../../src/visual/kinds.js";
 import { startServer } from "../support/server.js";
 import { decodeTile } from "../support/vector-tiles.js";
 
@@ -237,7 +238,7 @@ t.test("parts of geometries that are empty harm nothing, in whatever is made of 
     for (const [at, { geom }] of found.entries())
       t.match(geom, { type: "Point", coordinates: [Number, Number] }, JSON.stringify(parted[at]));
   }
-  for (const type of [1, 2, 3, 4, 5, 6, 7]) {
+  for (const type of kindNumbers) {
     const classesSettings = { columns: [{ code: "n", color: "#ff0000" }] };
     const visualSettings = { type, columnCode: "n", ...(type > 3 && type < 7 && { classesSettings }) };
     await ok(api("PUT", "parts/layers/l/visualization/", { visualSettings }));

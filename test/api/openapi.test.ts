@@ -4,6 +4,7 @@ import { openApi } from "../../src/api/request/openapi.js";
 import { apiRoutes } from "../../src/api/routes.js";
 import { loadConfig } from "../../src/config.js";
 import { compressed } from "../../src/http/compress.js";
+import { kindNumbers } from "../../src/visual/kinds.js";
 import { startServer } from "../support/server.js";
 import { type ContractLine, contract, extensions } from "./contract.support.js";
 
@@ -22,6 +23,11 @@ for (const [path, methods] of Object.entries<any>(document.paths)) {
 
 const resolve = (schema: any): any =>
   schema?.$ref ? document.components.schemas[schema.$ref.split("/").at(-1)] : schema;
+
+t.test("a legend may be of each kind of visualizations", async (t) => {
+  const [numbers] = document.components.schemas.Legend.properties.type.anyOf;
+  t.same(JSON.stringify(numbers).match(/\d+/g)?.map(Number), kindNumbers);
+});
 
 t.test("the description is a valid OpenAPI 3.1 document", async (t) => {
   const validator = new Validator();

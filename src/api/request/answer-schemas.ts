@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { columnTypes } from "../../column-types/column-types.js";
+import { kindNumbers } from "../../visual/kinds.js";
 import { type JsonSchema, namedSchemas } from "./schema/schema.js";
 
 /** Schemas of response objects, by their names in `components.schemas` of the OpenAPI document. */
@@ -251,7 +252,7 @@ const schemas = {
     minValue: z.number().nullable(),
     maxValue: z.number().nullable(),
     type: z
-      .union([z.literal([1, 2, 3, 4, 5, 6, 7]), z.string()])
+      .union([z.literal([...kindNumbers]), z.string()])
       .nullable()
       .describe("A text = a plug-in; null = the layer has no visualization"),
     classificators: z.array(
