@@ -2,7 +2,7 @@ import { failed } from "../errors.js";
 
 /** Rules for codes and texts of the catalogue. */
 
-/** Of names, titles and comments, in UTF-16 units. */
+/** Longest name, title or comment, in UTF-16 units. */
 export const maxTextLength = 10_000;
 
 /** Codes of projects, maps, folders and layers. */

@@ -4,7 +4,7 @@ import type { StoredFont } from "./state.js";
 
 /** The fonts that the styles of a project may use. */
 
-/** Of one project. The render host has those of a map in memory. */
+/** Bounds on the fonts of one project. The render host has the fonts of a map in memory. */
 const maxFonts = 100;
 const maxBytes = 32 * 1024 ** 2;
 

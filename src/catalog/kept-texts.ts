@@ -3,7 +3,7 @@ import { ObjectNumbers } from "../object-numbers.js";
 
 /** Answers as JSON that are made of snapshots alone: who asks again costs no more than who asks for a file. */
 
-/** Of one node, and of one text that is kept. */
+/** Bytes of all texts that a node keeps, and of one of them. */
 const cacheBytes = 32 * 1024 ** 2;
 const mostBytes = 8 * 1024 ** 2;
 /** What is known of each beside its text. */

@@ -11,7 +11,7 @@ export interface Languages {
 
 /**
  * SQL of a localised value in the request's language, else in the main language, else in any; null if it is empty in all.
- * It is text for text columns, and jsonb for others.
+ * The value is text for text columns, and jsonb for others.
  * @param name of the column
  * @param bind returns a placeholder or a constant for a text
  */

@@ -4,7 +4,7 @@ import type { StoredPicture } from "./state.js";
 
 /** The pictures that the styles of a project may show. */
 
-/** Of one project. */
+/** Pictures that one project may have. */
 const maxPictures = 10_000;
 
 export interface NewPicture extends StoredPicture {

@@ -10,7 +10,7 @@ export const maxElements = 5_000;
 
 export interface Published {
   readonly node: TreeNode | LayerNode;
-  /** Of the publication tree. Absent in the full tree. */
+  /** The element of the publication tree. Absent in the full tree. */
   readonly element?: PublicationElement;
 }
 

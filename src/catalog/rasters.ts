@@ -108,7 +108,7 @@ export async function setRaster(tx: Queryable, layerId: number, image: RasterIma
   return before?.keys ?? [];
 }
 
-/** Those of the keys that no raster layer has. */
+/** Finds the keys of blobs that no raster layer has. */
 export async function unusedRasterBlobs(db: Queryable, keys: readonly string[]): Promise<string[]> {
   const rows = await db.query<{ uuid: string }>(
     `select uuid from unnest($1::uuid[]) u (uuid)

@@ -181,7 +181,7 @@ export interface LayerNode extends TreeNode {
 /** Tables of thinned points: those of a zoom are `<table>_p<number>_z<zoom>`. */
 export interface Thinning {
   readonly number: number;
-  /** Of the rules that they are thinned by. */
+  /** Digest of the rules that the points are thinned by. */
   readonly digest: string;
   /** Zooms of the tables, ascending; none = the points are too few. */
   readonly levels: readonly number[];
@@ -202,7 +202,7 @@ export interface RasterFacts {
   readonly nodata: number | null;
   /** Least and greatest value, where tiles are drawn from one band of numbers; null = from colours. */
   readonly valueRange: readonly [number, number] | null;
-  /** Of the processed image, in EPSG:3857; x beyond the antimeridian goes on. null = an image from before this was kept. */
+  /** Extent of the processed image, in EPSG:3857; x beyond the antimeridian goes on. null = an image from before this was kept. */
   readonly extent: MercatorBox | null;
   /** Whether its values or colours stand for something (classes, identifiers) and are not to be mixed. */
   readonly isDiscrete: boolean;

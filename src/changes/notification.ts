@@ -2,7 +2,7 @@ import type { Area, LayerChange } from "./layer-version.js";
 
 /**
  * Notifications (`pg_notify`) on the channel `mapwright`. PostgreSQL delivers them to all nodes in the order of commits.
- * They are sent by the triggers of the migrations and the statements of this folder.
+ * Triggers (`storage/functions`) and the statements of this folder send them.
  *
  *     L <layer> <version> <previous> <area> [<node>/<receipt>]
  *                                                     a layer's objects changed; area: numbers, or * for all of it
@@ -20,7 +20,7 @@ export interface Mark {
   readonly receipt: string;
 }
 
-/** Of a layer or map. */
+/** The version of a layer or map before which the CDN has dropped everything. */
 export interface PurgedVersion {
   readonly kind: "layer" | "map";
   readonly id: number;
@@ -45,7 +45,7 @@ export type Notification =
     }
   | { readonly kind: "purged" | "imported" }
   | { readonly kind: "cdn"; readonly versions: readonly PurgedVersion[] }
-  /** Of a change that cannot be read: what changed has to be looked up. */
+  /** The notification of a change cannot be read: what changed has to be looked up. */
   | { readonly kind: "damaged" };
 
 export const channel = "mapwright";
@@ -102,7 +102,7 @@ function purgedVersionOf(text: string): PurgedVersion[] {
 
 const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;
 
-/** What is no area may be anywhere: it counts as the whole layer. */
+/** A text that is no area counts as the whole layer: the change may be anywhere. */
 function areaOf(text: string): Area {
   const numbers = text === "" ? [] : text.split(",").map(Number);
   return numbers.length % 4 === 0 && numbers.every(Number.isFinite) ? numbers : null;

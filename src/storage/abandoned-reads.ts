@@ -5,23 +5,23 @@ import { siteOf } from "../queues/clients.js";
 import { isOfMany, type Purpose } from "./connection-slots.js";
 
 /**
- * What clients made the database do for reads that they left before the answer. It is cancelled, but who asks and leaves again
- * and again keeps the processors of the database busy all the same, with no more slots than others have: measured on 2 cores,
- * 8 such reads at once took what others' logins needed. So who has left much waits before the next read, as if that were
+ * Reads that clients left before the answer. Their statements are cancelled, but a client that asks and leaves again and again
+ * keeps the processors of the database busy all the same, with no more slots than others have: measured on 2 cores, 8 such reads
+ * at once took what others' logins needed. So a client that has left much waits before its next read, as if the last one were
  * still running.
  */
 
-/** What a client may leave, ms of reads: as whoever types a search does, or goes back before a page is there. */
+/** Ms of reads that a client may leave, as users do who type a search, or go back before a page is there. */
 const freeMs = 3_000;
-/** How much of it comes back in each ms. */
+/** How much of `freeMs` comes back in each ms. */
 const backPerMs = 0.1;
-/** What is remembered beyond it, ms of reads. */
+/** Ms of reads beyond `freeMs` that are remembered. */
 const mostOwedMs = 3_000;
 /** Longest wait. Not longer than for a slot, so that nobody is refused for it. */
 const longestWaitMs = 4_000;
-/** Reads of one client that wait for it. */
+/** Reads of one client that may wait. */
 const mostWaiting = 100;
-/** Of more clients, those who left something longest ago are forgotten. */
+/** Clients that are remembered; beyond it, the client that left a read longest ago is forgotten. */
 const mostKnown = 10_000;
 
 interface Account {
@@ -45,7 +45,7 @@ export class AbandonedReads {
 
   /** The client has left a read on which the database worked for that long. */
   note(client: string, ms: number): void {
-    // Of works for many clients one who leaves would make all others wait.
+    // A work of the server for many clients: one client that leaves would make all others wait.
     if (client === "" || isOfMany(client)) return;
     const left = Math.max(-mostOwedMs, this.leftOf(client) - ms);
     this.accounts.set(siteOf(client), { left, at: this.clock.now() });

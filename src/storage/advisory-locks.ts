@@ -3,7 +3,7 @@
  * and who waits for whom can be found. Processes of several versions may run at once, so keys never change.
  */
 
-/** Of work that one process of the installation does at a time. */
+/** Locks of work that one process of the installation does at a time. */
 export const workLock = {
   migration: "hashtext('mapwright migrate')",
   pruning: "hashtext('mapwright prune')",
@@ -18,18 +18,18 @@ export const workLock = {
 const keyOf = (what: string, placeholder: string): string =>
   `hashtextextended('mapwright ${what} ' || ${placeholder}::text, 0)`;
 
-/** Of a layer that an import writes to: its columns do not change, and it gets no indexes. `layerId` is a placeholder. */
+/** Lock of a layer that an import writes to: its columns do not change, and it gets no indexes. `layerId` is a placeholder. */
 export const importLock = (layerId: string): string => keyOf("import", layerId);
 
-/** Of a layer that is filled before it is shown: it is not removed with the deleted ones. `layerId` is a placeholder. */
+/** Lock of a layer that is filled before it is shown: it is not removed with deleted layers. `layerId` is a placeholder. */
 export const creationLock = (layerId: string): string => keyOf("create", layerId);
 
-/** Of a staging table, as long as its import lives. `table` is a placeholder. */
+/** Lock of a staging table, as long as its import lives. `table` is a placeholder. */
 export const stagingLock = (table: string): string => keyOf("staging", table);
 
-/** Of a project that is being loaded with the server's own data. `what` is a placeholder. */
+/** Lock of a project that is being loaded with the server's own data. `what` is a placeholder. */
 export const loadLock = (what: string): string => keyOf("load", what);
 
-/** Of an Idempotency-Key of an account. Both are placeholders. */
+/** Lock of an Idempotency-Key of an account. Both parameters are placeholders. */
 export const idempotencyLock = (accountId: string, key: string): string =>
   keyOf("key", `${accountId}::text || ' ' || ${key}`);

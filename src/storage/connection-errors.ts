@@ -11,7 +11,7 @@ const codeOf = (error: unknown): string => String((error as { code?: unknown }).
 
 /** The server is unreachable or refuses connections: network errors, cannot_connect_now, too_many_connections. */
 const unreachable = new Set(["ECONNREFUSED", "ENOENT", "ENOTFOUND", "EAI_AGAIN", "57P03", "53300"]);
-/** Of a connection beside the pool that nobody answers. */
+/** Message of the error of a connection beside the pool that nobody answers. */
 const noAnswer = "timeout expired";
 
 const brokenSocket = new Set([
@@ -60,8 +60,8 @@ export const endsConnection = (error: unknown): boolean =>
   !(error instanceof pg.DatabaseError) || error.severity === "FATAL" || error.severity === "PANIC";
 
 /**
- * Of a statement that was cancelled: GEOS says that it was interrupted by an internal error of PostgreSQL (XX000), which then is
- * what all other cancelled statements end with, query_canceled.
+ * Gives the error of a cancelled statement the code query_canceled, as other cancelled statements have it: GEOS says with an
+ * internal error of PostgreSQL (XX000) that it was interrupted.
  */
 export function markCancelled(error: unknown): void {
   if (error instanceof pg.DatabaseError && error.code === "XX000") error.code = "57014";

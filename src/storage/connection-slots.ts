@@ -55,7 +55,7 @@ interface Share {
   /** Slots that are kept free for this purpose. */
   readonly least: number;
   readonly most: number;
-  /** Of tasks of one client that take longer than `slowMs`, or are likely to; undefined = any number. */
+  /** Slots for tasks of one client that take longer than `slowMs`, or are likely to; undefined = any number. */
   readonly mostSlow: number | undefined;
   /** Clients that had such tasks lately. */
   readonly slowSites: LRUCache<string, true>;
@@ -82,15 +82,15 @@ interface Waiter {
 const mostWaiting = 1_000;
 /** A read that takes longer keeps a core of the database busy. */
 const slowMs = 100;
-/** Who had one is likely to have more, which would else come in all at once before any of them has shown itself to be slow. */
+/** A client that had a slow read is likely to have more, which would else begin all at once before any has shown to be slow. */
 const slowForMs = 60_000;
 const mostSlowSites = 1_000;
 /**
- * Of all clients that are known to be slow together, as many as so many of them may have: slots, and cores of PostgreSQL, are
- * left to the others however many addresses read slowly.
+ * All clients that are known to be slow may together have so many times what one may: slots, and cores of PostgreSQL, are left to
+ * the others however many addresses read slowly.
  */
 const slowTogether = 2;
-/** They wait so many times as long, as they wait for each other's reads: the quick ones of an office for a slow one there. */
+/** Slow clients wait so many times as long, for each other's reads: the quick reads of an office for a slow one there. */
 const slowFactor = 6;
 /** Each task counts at least this much. */
 const leastMs = 1;
@@ -285,7 +285,7 @@ export class ConnectionSlots {
     );
   }
 
-  /** Those of these holders that are slow already, or known to be so. */
+  /** Number of these holders that are slow already, or known to be so. */
   private slow({ holders, slowSites }: Share, counts: (owners: Owners) => boolean): number {
     const before = this.clock.now() - slowMs;
     let count = 0;

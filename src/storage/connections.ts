@@ -260,7 +260,7 @@ export class Connections {
     return {
       total: pool.totalCount,
       idle: pool.idleCount,
-      // Of the pool: those whose slot another one has already left.
+      // The pool's own waiting: requests that have a slot which another one has already left.
       waiting: slots.waiting + pool.waitingCount + owing("reads") + owing("lists"),
       purposes: { ...counts, reads: withOwing("reads"), lists: withOwing("lists") },
       cancelRequests: cancels.sent,

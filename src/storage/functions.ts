@@ -91,7 +91,7 @@ export async function applyFunctions(client: pg.ClientBase): Promise<string[]> {
   return applied;
 }
 
-/** Of a body in standard SQL (`begin atomic`, `return`), which is bound when it is made. */
+/** Whether a function is missing that a body in standard SQL (`begin atomic`, `return`) calls: it is bound when it is made. */
 const isUndefinedFunction = (error: unknown): boolean => (error as { code?: unknown }).code === "42883";
 
 const failure = ({ name }: FunctionFile, error: unknown): Error =>

@@ -56,7 +56,7 @@ async function seen(client: pg.ClientBase, own: readonly Migration[]): Promise<R
     .rows;
   const known = new Set(own.map(({ name }) => name));
   const newest = Math.max(...own.map(({ name }) => numberOf(name)));
-  // Of earlier ones there are some that have no file any more.
+  // Some earlier migrations have no file any more.
   const later = rows.filter(({ name }) => !known.has(name) && !(numberOf(name) < newest));
   if (later.length > 0)
     throw new Error(

@@ -66,15 +66,15 @@ export interface ListeningConnection {
 
 /** For whom a database is used, and how that is bounded. */
 export interface DatabaseUse extends SlotOwner {
-  /** Of all statements but streams and lookups; default: `reads` for queries, `writes` for everything else. */
+  /** Purpose of all statements but streams and lookups; default: `reads` for queries, `writes` for everything else. */
   readonly purpose?: Purpose;
-  /** Of writes and transactions, where it is not `purpose`. */
+  /** Purpose of writes and transactions, where it is not `purpose`. */
   readonly writing?: Purpose;
   /** Aborting it ends the wait for the first slot to write. What has begun to write goes on: its outcome would not be known. */
   readonly signal?: () => AbortSignal;
   /** Aborting the signal also ends queries and streams. */
   readonly endsReads?: boolean;
-  /** It is one task, such as a request: what it writes while it writes already finds a slot at once. */
+  /** The use is one task, such as a request: what it writes while it writes already finds a slot at once. */
   readonly isTask?: boolean;
   /** Longest query in ms, and longest time for a batch of a stream, if that is less than the longest statement. */
   readonly readTimeoutMs?: () => number | undefined;

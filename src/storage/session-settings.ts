@@ -5,7 +5,7 @@
 
 /** How long a session may keep what it holds without a word of its process. */
 const silenceMs = 20_000;
-/** Of the kernels: when a connection that nobody uses is asked whether the other end is there, and how often. */
+/** Keep-alive of TCP: when the kernel asks an unused connection whether the other end is there, and how often. */
 const keepAliveMs = 10_000;
 const probeMs = 5_000;
 
@@ -18,19 +18,19 @@ const settings: Readonly<Record<string, string | number>> = {
   tcp_keepalives_interval: probeMs / 1_000,
   tcp_keepalives_count: (silenceMs - keepAliveMs) / probeMs,
   tcp_user_timeout: silenceMs,
-  // While a statement runs, too.
+  // Looks for the client while a statement runs, too.
   client_connection_check_interval: probeMs,
-  // A process that stands still. Those that live are heard of (`startHeartbeat`).
+  // Ends the transaction of a process that stands still. Processes that live are heard of (`startHeartbeat`).
   idle_in_transaction_session_timeout: silenceMs,
 };
 
 /** As PostgreSQL tells `idle_in_transaction_session_timeout` to sessions that have the settings. */
 export const ownSilence = `${silenceMs / 1_000}s`;
 
-/** Of sessions that hold something between their transactions, such as locks; to be kept by `startHeartbeat`. */
+/** Settings of sessions that hold something between their transactions, such as locks; `startHeartbeat` keeps them. */
 export const holding = { idle_session_timeout: silenceMs } as const;
 
-/** All of them as `options` of a connection, or PGOPTIONS. The values must not have spaces. */
+/** All settings as `options` of a connection, or PGOPTIONS. The values must not have spaces. */
 export const sessionOptions = (added: Readonly<Record<string, string | number>>): string =>
   Object.entries({ ...settings, ...added })
     .map(([name, value]) => `-c ${name}=${value}`)

@@ -90,7 +90,7 @@ export class SingleTransaction implements Database {
   }
 
   private begin(): Promise<Queryable> {
-    // Of what a request left behind nobody would ever end it.
+    // A transaction that work begins after the end of its request would be ended by nobody.
     if (this.hasEnded) return Promise.reject(new Error("The transaction has ended."));
     this.beginning ??= this.before().then(() => this.opened());
     return this.beginning;

@@ -22,7 +22,7 @@ export interface Assembly
   readonly base: StyledMap | undefined;
   /** The base map of the project. */
   readonly baseImage: ImagePart | undefined;
-  /** Of the layers of both maps. */
+  /** Versions of the layers of both maps. */
   readonly versions: readonly LayerVersion[];
 }
 

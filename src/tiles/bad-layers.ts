@@ -16,9 +16,9 @@ interface BadLayer {
   readonly name: string;
 }
 
-/** Of more, those that were asked for longest ago are forgotten, as sizes, for which caches grow when they are filled. */
+/** Beyond it, what was asked for longest ago is forgotten. A size and no number of entries, so that the cache grows as it is filled. */
 const bounds = { maxSize: 1_000, sizeCalculation: () => 1 };
-/** Trying what fails at once costs little, and it is to be seen soon when it is well again. */
+/** Trying what fails at once costs little, and a layer that is well again is to be seen soon. */
 export const retryMs = 4_000;
 
 type Drawn = Pick<TilePlan, "layers" | "drawingOf">;

@@ -93,7 +93,7 @@ export class Blame {
       const alonePlan = await plan.alone(id);
       const left = until - performance.now();
       if (left <= 0) break;
-      // Who asked for the metatile may have left; others will ask for it.
+      // The client that asked for the metatile may have left; others will ask for it.
       const alone = { ...work, plan: alonePlan, signal: new AbortController().signal };
       try {
         times.push({ layer: missing(plan, id, cause, error), ms: await this.options.draw(alone, left / 2) });

@@ -236,7 +236,7 @@ function pointsQuery(
 
 interface ReadyThinning {
   readonly number: number;
-  /** Of the table for the zoom; undefined = few points share a pixel there. */
+  /** Level of the table for the zoom; undefined = few points share a pixel there. */
   readonly level: number | undefined;
   /** Zooms between the table's pixels and those of which one point each is drawn. */
   readonly steps: number;
@@ -251,7 +251,7 @@ function readyThinning(
   read: Read,
 ): ReadyThinning | undefined {
   const { zoom } = options;
-  // Those of a source may hold points that the view leaves out, in the place of others.
+  // The thinnings of a view's source may hold points that the view leaves out, in the place of others.
   if (!layer.thinnings || layer.thinnings.length === 0 || layer.type === "virtual") return undefined;
   const spec = thinningSpec(style, read.columns, read.valueSql, scaleOf);
   const found = layer.thinnings.find(({ digest }) => digest === spec?.digest);
@@ -318,8 +318,8 @@ function thinnedQuery(
 const scaleOf = (zoom: number): number => topScaleDenominator / 2 ** zoom;
 
 /**
- * By what the points of a layer should be thinned ahead of time, while they are not. Of localised values, those of the main
- * language count.
+ * The rules that the points of a layer should be thinned by ahead of time, while they are not. Where a value is localised, the
+ * main language's counts.
  * @returns undefined = its style does not ask for it, or it is done
  */
 export function missingThinning(

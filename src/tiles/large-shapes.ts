@@ -24,7 +24,7 @@ export const isDrawnPlaceByPlace = (style: CompiledStyle, scaleDenominator: numb
     ),
   );
 
-/** Of shapes that are larger than the box by less than this, most is read in any case. */
+/** Shapes that are larger than the box by less than this are read whole: most of them would be read in any case. */
 const largerBy = 4;
 
 /**

@@ -12,7 +12,7 @@ export interface LeftOutOptions {
 
 /** For so long a layer is not logged again for the same cause. */
 const quietMs = 60_000;
-/** Of more, those that were told longest ago are told again, as sizes, for which caches grow when they are filled. */
+/** Beyond it, what was told longest ago is told again. A size and no number of entries, so that the cache grows as it is filled. */
 const bounds = { maxSize: 1_000, sizeCalculation: () => 1 };
 
 export class LeftOut {

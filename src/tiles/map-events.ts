@@ -29,7 +29,7 @@ export interface MapEventsOptions {
   readonly time: () => number;
   /** Default: 5,000. */
   readonly mostListeners?: number;
-  /** Of one account or network; default: 500, as an office behind one address has many windows open. */
+  /** Listeners of one account or network; default: 500, as an office behind one address has many windows open. */
   readonly mostOfClient?: number;
 }
 
@@ -40,7 +40,7 @@ export interface MapListening {
   readonly client: string;
   /** The last event that the client has seen, if it listened before. */
   readonly lastEventId: string | undefined;
-  /** What changed in the last so many seconds is told to who listens for the first time. */
+  /** A client that listens for the first time is told what changed in the last so many seconds. */
   readonly recentSeconds?: number | undefined;
   readonly signal: AbortSignal;
 }
@@ -100,7 +100,7 @@ interface MissedRow {
 /** Looks for what was missed by those who ask for the same. */
 interface Looks {
   readonly now: Promise<Missed>;
-  /** Begins when that has ended. */
+  /** Begins when `now` has ended. */
   next: Promise<Missed> | undefined;
 }
 
@@ -227,7 +227,7 @@ export class MapEvents {
     const { accountId } = caller;
     const pending = new Pending(map.project.id, map.id);
     let end = (): void => undefined;
-    // Of a map of many layers each listener takes milliseconds.
+    // Each listener of a map of many layers takes milliseconds.
     const watch = async () => {
       pending.held = await slices.whole(`p${map.project.id}`, () => {
         end();
@@ -244,7 +244,7 @@ export class MapEvents {
       await watch();
       const missed = await this.missed(listening, map, pending.layers);
       if (missed && missed.recent.length > 0) await this.dropped(pending, missed.recent);
-      // Who leaves after the first of two has not seen the second: only that has an id.
+      // Only the last event has an id: a client that leaves before it has not seen it.
       const mapMissed = missed?.isMapChanged ? `${mapEvent}\n` : "";
       const missedChanges = missed ? changeEvent(missed.changed) : "";
       yield `retry: 2000\n${mapMissed}${missedChanges}id: ${this.idOf(map)}\n\n`;
@@ -273,7 +273,7 @@ export class MapEvents {
             yield ":\n\n";
             continue;
           }
-          // What the public may see goes on without the session, for who comes back.
+          // A client that comes back goes on without the session, with what the public may see.
           if (caller.accountId !== accountId) {
             yield sessionEvent;
             return;
@@ -384,8 +384,8 @@ export class MapEvents {
   }
 
   /**
-   * Of those who ask for the same, one look serves all that have come since the last one began. One that has begun serves
-   * nobody who comes then: what changed in between would be told to them by nobody.
+   * One look serves all clients that ask for the same and have come since the last look began. It serves no client that comes
+   * after it has begun: nobody would tell that client what changed in between.
    * @param start SQL of a time that is made of $2
    */
   private changedSince(start: string, $2: number, layers: ReadonlySet<number>): Promise<Missed> {
@@ -410,7 +410,7 @@ export class MapEvents {
   }
 
   private async lookedUp(start: string, $2: number, layers: ReadonlySet<number>): Promise<Missed> {
-    // Of more areas than one event tells, it makes one for each layer: a thousand changes have 1 MB of them.
+    // More areas than one event tells become one for each layer: a thousand changes have 1 MB of areas.
     const rows = await this.options.db.query<MissedRow>(
       `with change as materialized (
          select row_number() over () as nr, layer_id, area, changed_at > now() - interval '3 s' as recent from layer_change
@@ -440,10 +440,10 @@ const everythingOf = (layers: ReadonlySet<number>): Changed => new Map([...layer
 const readableLayers = (map: MapState, caller: Caller): ReadonlySet<number> =>
   new Set([...map.layers.values()].filter((layer) => mayRead(map, caller, layer)).map(({ id }) => id));
 
-/** Those that most who look at a map see. */
+/** Layers that the public sees, as most who look at a map do. */
 const publicLayers = onceForEach((map: MapState) => readableLayers(map, publicCaller));
 
-/** The sets that those see who are signed in. */
+/** The sets of layers that signed-in users see. */
 const setsOf = onceForEach((_map: MapState) => new Map<string, ReadonlySet<number>>());
 
 /** The same set for all who may read the same of a map. */

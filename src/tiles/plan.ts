@@ -24,7 +24,7 @@ export interface TilePlan {
   /** Unscaled pixels around what is made at once from which objects may reach into it. */
   readonly bufferPixels: number;
   /**
-   * Those from which a changed object may reach into a tile. The layers of the base map do not count: they change as a whole, with
+   * Pixels from which a changed object may reach into a tile. The layers of the base map do not count: they change as a whole, with
    * the plan.
    */
   readonly reachPixels: number;
@@ -86,7 +86,7 @@ export type PlanPart =
       readonly map: MapSource;
       /** The same for metatiles that reach beyond ±180°: with the objects of the other end of the world. */
       readonly mapAtAntimeridian: () => Promise<MapSource>;
-      /** Of the built-in base map, whose pixels all maps over it share. */
+      /** Whether it is the built-in base map, whose pixels all maps over it share. */
       readonly isBase: boolean;
       /** Whether it has names of the base map that the rest of it hides. */
       readonly isApart: boolean;

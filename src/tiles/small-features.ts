@@ -147,7 +147,7 @@ function strokedSql(
   const lines = `least(${Math.ceil(most / 2)}, floor(3 * n * area$) + 1)::int`;
   // A pixel that is covered many times over is one square, or a cross, that is about as large as what they reach.
   const isFull = isOpaque && drawn >= part ? `n * area$ > ${fullTimes} * reach$` : "false";
-  // Those of a pixel lie upon one another: together they take less than each alone.
+  // Objects of a pixel lie upon one another: together they take less than each alone.
   const taken = `reach$ * (1 - (1 - least(0.9, area$ / reach$)) ^ least(100, n / cardinality(places$)::float8))`;
   const size = each(
     isOpaque ? `greatest(long$, sqrt(${taken}) - ${drawn})` : "long$",

@@ -50,7 +50,7 @@ export function makeThinnings(db: Database, log: Log): ThinningMaker {
     await connection.query("select sweep_thinnings()");
     const { rows } = await connection.query<{ id: number }>("select unthinned_layers() as id");
     for (const { id } of rows) if (!wanted.has(id)) wanted.set(id, plainThinning);
-    // Those that are wanted again meanwhile come next time.
+    // Layers that are wanted again meanwhile come next time.
     for (const [layerId, spec] of [...wanted]) {
       if (stopped) return;
       wanted.delete(layerId);
@@ -65,22 +65,22 @@ export function makeThinnings(db: Database, log: Log): ThinningMaker {
         else failed(layerId, error);
       }
     }
-    // Each by itself, so that edits of one do not wait for the others.
+    // Each layer by itself, so that edits of one do not wait for the others.
     const outgrown = await connection.query<{ id: string }>("select id from outgrown_layers() id");
     for (const { id } of outgrown.rows) {
       for (const statement of ["select generalize_grown($1)", "select note_crowds($1)"]) {
         if (stopped) return;
-        // Of one that is edited meanwhile the next pass looks again.
+        // The next pass looks again at a layer that is edited meanwhile.
         await connection.query(statement, [id]).catch((error: unknown) => {
           if (!isLocked(error)) failed(Number(id), error);
         });
       }
     }
   };
-  /** What is wrong with one layer is in no other's way. */
+  /** An error of one layer is in no other's way. */
   const failed = (layer: number, error: unknown): void => {
     const { code = "" } = error as { code?: string };
-    // Of the connection, or of the whole server; undefined_table: the layer was deleted meanwhile.
+    // Errors of the connection, or of the whole server; undefined_table: the layer was deleted meanwhile.
     if (stopped || !/^[0-9A-Z]{5}$/.test(code) || /^(08|53|57P|58|XX)/.test(code)) throw error;
     if (code !== "42P01") log.warn({ err: error, layer }, "a layer's lighter geometry could not be made");
   };

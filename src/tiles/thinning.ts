@@ -4,8 +4,8 @@ import { filterToSql } from "../style/filter-sql.js";
 import type { CompiledStyle, Rule, Symbolizer } from "../style/model.js";
 
 /**
- * Which points are drawn. Of points that fall on one pixel and match the same rules, the last one is enough if these rules
- * only draw the same opaque marker: it covers the others. Points under other rules (labels, sizes by value) are all drawn.
+ * Which points are drawn. Where points fall on one pixel and match the same rules, the last one is enough if these rules only
+ * draw the same opaque marker: it covers the others. Points under other rules (labels, sizes by value) are all drawn.
  */
 
 /** Highest zoom whose points are thinned ahead of time, in tables of their own (migration 025). */
@@ -110,7 +110,7 @@ export function thinningSpec(
 
 const none = Array.from({ length: finestThinnedZoom + 1 }, () => 0n);
 
-/** Of styles whose rules look at no column. */
+/** The thinning of styles whose rules look at no column. */
 export const plainThinning: ThinningSpec = {
   digest: "plain",
   bits: "0::bigint",

@@ -3,8 +3,8 @@ import { constants, createGzip, type Gzip, gzipSync, type ZlibReset } from "node
 // Level 6 takes four times as long for 4 % less.
 const level = 1;
 /**
- * So many bytes take one to two milliseconds. Handing them to another thread and back takes half as much CPU time again, so
- * that is for what would hold the others up.
+ * Bytes that are compressed at once: they take one to two milliseconds. Handing them to another thread and back takes half as
+ * much CPU time again, so only more bytes, which would hold others up, are handed over.
  */
 const mostAtOnce = 128 * 1024;
 
@@ -18,7 +18,7 @@ export class Compressors {
     if (length <= mostAtOnce) {
       const [first] = parts;
       const whole = first && parts.length === 1 ? first : joined(parts, length);
-      // What comes is a view of a larger buffer.
+      // `gzipSync` gives a view of a larger buffer.
       return new Uint8Array(gzipSync(whole, { level }));
     }
     const compressor = this.idle.pop() ?? new Compressor();

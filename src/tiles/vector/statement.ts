@@ -28,7 +28,7 @@ const maxValues = 2_000_000;
  */
 const largeBytes = 1_000;
 
-/** Of the layers of a statement in all, before they are compressed. Clients take tiles of some hundred kilobytes well. */
+/** Most bytes of all layers of a statement, before they are compressed. Clients take tiles of some hundred kilobytes well. */
 export const maxBytes = 16 * 1024 ** 2;
 
 /**
