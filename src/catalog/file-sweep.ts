@@ -57,7 +57,7 @@ export async function sweepFiles(
 }
 
 /**
- * Deletes rows of a column's files, some at a time: whoever changes a file waits for one portion, and for one layer.
+ * Deletes rows of a column's files, some at a time: a request that changes a file waits for one portion, and for one layer.
  * @returns their uuids; undefined when another node is sweeping
  */
 async function sweepGroup(db: Database, group: Group, ageMs: number): Promise<string[] | undefined> {

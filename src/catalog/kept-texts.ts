@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { ObjectNumbers } from "../object-numbers.js";
 
-/** Answers as JSON that are made of snapshots alone: who asks again costs no more than who asks for a file. */
+/** Answers as JSON that are made of snapshots alone: asked for again, they cost no more than a file. */
 
 /** Bytes of all texts that a node keeps, and of one of them. */
 const cacheBytes = 32 * 1024 ** 2;

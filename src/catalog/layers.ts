@@ -117,7 +117,7 @@ export async function showLayer(
     [id],
   );
   if (!layer) throw notFound("layer of that code");
-  // Others may have got its colour while it was hidden.
+  // Another layer may have got this layer's colour while this one was hidden.
   const look = readDefault(layer.css, layer.kind);
   await tx.execute(
     "update node set map_id = $2, parent_id = null, code = $3, sort = $4, css_style = $5, name = $6 where id = $1",

@@ -34,7 +34,7 @@ export const wholeValue = (expression: string): string => `^(?:${expression})$`;
  */
 export async function canCompile(tx: Queryable, expressions: readonly string[]): Promise<boolean> {
   if (expressions.length === 0) return true;
-  // Each also without the parentheses of `wholeValue`, which could hide unbalanced ones.
+  // Each expression also without the parentheses of `wholeValue`, which could hide unbalanced ones.
   const forms = expressions.flatMap((expression) => [expression, wholeValue(expression)]);
   await tx.execute("savepoint expressions");
   try {

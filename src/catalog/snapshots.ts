@@ -122,7 +122,7 @@ export class Snapshots<State extends Identified> {
       source = { changedAt: 0 };
       this.sources.set(state.id, source);
     }
-    // It changed while it was read, and it is unknown which state was read.
+    // The map changed while it was read, and it is unknown which state was read.
     if (changed.has(state.id) || changed.has(undefined)) return { state, source, asOf: -1 };
     const snapshot = { state, source, asOf: count.now };
     if (this.options.isPinned(state)) this.pinned.set(key, snapshot);

@@ -178,7 +178,7 @@ export class ConnectionSlots {
     return this.mayEnter(share, siteIn(owners), owners[0]!) ? this.enter(share, owners) : undefined;
   }
 
-  /** A slot beyond those that there are, for who holds one already and would wait for itself. */
+  /** A slot beyond those that there are, for a task that holds one already and would wait for itself. */
   force(purpose: Purpose, owner: SlotOwner): () => void {
     return this.enter(this.shares.get(purpose)!, queueOwnersOf(owner));
   }

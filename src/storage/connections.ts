@@ -170,8 +170,8 @@ export class Connections {
   }
 
   /**
-   * Returns it to the pool. A statement that fails is told before the server is ready for the next one: whoever got the
-   * connection in between would wait for that, and pg takes no second statement meanwhile.
+   * Returns the connection to the pool. A statement that fails is told before the server is ready for the next one: a request
+   * that got the connection in between would wait for that, and pg takes no second statement meanwhile.
    */
   private giveBack(client: pg.PoolClient, broken: Error | undefined, leave: () => void): void {
     const connection = connectionOf(client);
@@ -267,7 +267,7 @@ export class Connections {
     };
   }
 
-  /** Closes all connections at once, and each that is opened yet: whoever waits for the database fails. */
+  /** Closes all connections at once, and each that is opened yet: requests that wait for the database fail. */
   cut(): void {
     this.isCut = true;
     for (const client of this.open) destroy(client);

@@ -126,7 +126,7 @@ export interface Database extends Queryable {
   /** Replaces the pool, for example after a failover. Connections in use are closed when they are released. */
   renew(): void;
   counts(): DatabaseCounts;
-  /** Closes all connections at once, and each that is opened yet: whoever waits for the database fails. */
+  /** Closes all connections at once, and each that is opened yet: requests that wait for the database fail. */
   cut(): void;
   /** Ends the pool, within a few seconds. */
   close(): Promise<void>;

@@ -77,7 +77,7 @@ export class DatabaseProbe {
       const cancel = this.clock.after(ms, () => end(false));
       const work = async () => {
         client ??= await this.connect();
-        // One that comes too late takes no other's place.
+        // A connection that comes too late takes no other's place.
         if (isOver || this.isClosed) return this.drop(client);
         this.client = client;
         await client.query("select 1");

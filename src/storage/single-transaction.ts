@@ -39,7 +39,7 @@ export class SingleTransaction implements Database {
     this.url = apart.url;
   }
 
-  /** All that the request does is for the same. */
+  /** The same database: all that the request does is for the same client and project. */
   for(): Database {
     return this;
   }

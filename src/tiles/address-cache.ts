@@ -7,9 +7,9 @@ import type { TileAddress } from "./address.js";
 const entryBytes = 500;
 /** Answers that were found so often are likely to be asked for again. */
 const hotHits = 2;
-/** Packing takes as long as some hundred of them. */
+/** Answers that were found so often are packed: packing takes as long as some hundred answers. */
 const packedHits = 16;
-/** That takes some tenth of a millisecond. */
+/** Answers that are looked at for one to pack: that takes some tenth of a millisecond. */
 const maxScanned = 2_000;
 /** Memory of a source, which may be held by entries only. */
 const sourceBytes = 16;
@@ -117,7 +117,7 @@ export class AddressCache<Answer> {
     return found;
   }
 
-  /** One of the answers used lately whose tile is to be packed. It is not taken again before it was found twice as often. */
+  /** An answer used lately whose tile is to be packed. The same answer is not taken again before it was found twice as often. */
   takeHot(): HotAnswer<Answer> | undefined {
     let scanned = 0;
     for (const [url, entry] of this.entries.entries()) {

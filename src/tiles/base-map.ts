@@ -2,7 +2,7 @@ import type { BaseMap, MapState } from "../catalog/state.js";
 
 /** The built-in base map and its looks. */
 
-/** Its project and map. */
+/** Project and map of the base map. */
 export const baseMapCode = { project: "_base", map: "world" } as const;
 
 export type BaseMapStyle = "light" | "muted" | "dark";

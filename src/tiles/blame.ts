@@ -101,7 +101,7 @@ export class Blame {
         if (own instanceof LayersMissing) failed.push(...own.layers);
         else if (own instanceof HostError) {
           failed.push(missing(plan, id, own.reason === "failed" ? "failure" : "overrun", own));
-          // Its host was ended, which holds others up: the rest is not tried.
+          // The host that drew the layer was ended, which holds others up: the rest is not tried.
           if (own.reason !== "failed") break;
         } else throw own;
       }

@@ -45,7 +45,7 @@ export class IdleRounds {
       try {
         if (this.options.changes.trusted && this.goesOn()) await this.round(() => this.goesOn(), signal);
       } catch (error) {
-        // Such as a database that is away; whoever asks for the tile is told.
+        // A failure, such as of a database that is away, is told to those who ask for the tile.
         if (!signal.aborted && !(error instanceof Failure))
           this.options.log.warn({ err: error }, this.failure);
       }

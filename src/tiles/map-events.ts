@@ -143,7 +143,7 @@ export class MapEvents {
   private count = 0;
 
   constructor(private readonly options: MapEventsOptions) {
-    // Each open map listens to it.
+    // Each open map listens to the signal.
     setMaxListeners(0, this.stopping.signal);
   }
 

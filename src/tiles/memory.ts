@@ -46,7 +46,7 @@ export class TileMemory {
   set(key: string, tile: Tile): Tile {
     const cached = tile.solid === undefined ? tile : { ...tile, bytes: this.shared(tile) };
     this.tiles.set(key, cached);
-    // One that is too large is not taken.
+    // The cache does not take a tile that is too large.
     if (this.tiles.peek(key) === cached && !this.held.has(cached)) {
       this.held.add(cached);
       this.hold(cached.versions);

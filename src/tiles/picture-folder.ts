@@ -133,7 +133,7 @@ export class PictureFolder {
       await rename(part, target);
     } catch (error) {
       await removeQuietly(part);
-      // Its content was not placed.
+      // The content of the picture was not placed.
       if ((error as NodeJS.ErrnoException).code === "ENOENT") throw new BlobNotFound(picture.picture.blob);
       throw error;
     }
@@ -170,7 +170,7 @@ async function checkContent(file: string, picture: PictureFile["picture"]): Prom
   const { blob, digest, bytes } = picture;
   const damaged = () => new Error(`The blob ${blob} is damaged.`);
   if ((await stat(file)).size !== bytes) throw damaged();
-  // That of a font leaves out its names.
+  // The digest of a font leaves out its names.
   if (picture.format === "font") return;
   const hash = createHash("sha256");
   for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
@@ -186,7 +186,7 @@ interface PlacedFile {
   /** Drawings that need it now. */
   users: number;
   isThere: boolean;
-  /** It never rejects. */
+  /** Resolves when the file is there, or has failed; never rejects. */
   placed: Promise<void>;
   /** Why it is not there. */
   failure?: unknown;

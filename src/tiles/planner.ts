@@ -167,7 +167,7 @@ export class Planner {
     const joined = this.pending.has(key);
     let plan = await this.makeOnce(key, inputs);
     if (joined && !changes.trusted) await changes.refresh(plan.visualized.map(({ layer }) => layer));
-    // It may have been begun before an edit that this request has to see.
+    // The plan may have been begun before an edit that this request has to see.
     if (joined && !showsCurrentStatistics(plan)) plan = await this.makeOnce(key, inputs);
     this.keep(key, plan);
     return plan;

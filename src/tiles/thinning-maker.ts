@@ -60,7 +60,7 @@ export function makeThinnings(db: Database, log: Log): ThinningMaker {
         log.info({ layer: layerId, ms: Math.round(performance.now() - started) }, "thinned a layer's points");
         made = true;
       } catch (error) {
-        // It is edited for long.
+        // The layer is edited for long.
         if (isLocked(error)) wanted.set(layerId, spec);
         else failed(layerId, error);
       }

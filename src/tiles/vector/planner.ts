@@ -91,7 +91,7 @@ export class VectorPlanner {
     const make = () =>
       this.makeOnce(key, { map, layers, zoom: z, languages: { own: language, main: languages[0] } });
     const plan = await make();
-    // It may have been begun before a change that this request has to see.
+    // The plan may have been begun before a change that this request has to see.
     return joined && !isKept(plan) ? make() : plan;
   }
 
@@ -171,7 +171,7 @@ export class VectorPlanner {
       return zoomsOf(style);
     } catch (error) {
       if (error instanceof StyleTimeout) return undefined;
-      // It no longer compiles.
+      // A style that no longer compiles.
       if (error instanceof Failure && error.code === "invalid_style") return allZooms;
       throw error;
     }

@@ -100,7 +100,7 @@ export class VectorTiles {
       signal.throwIfAborted();
       if (!isRefusal(error)) throw error;
       const missing = await this.blamed(error, await plan.ofEach(atAntimeridian), box, signal);
-      // None fails alone: what was in the way is over.
+      // No layer fails alone: what was in the way is over.
       if (missing.length === 0) throw causedBy(failed("internal", "The tile could not be made."), error);
       const isLate = missing.some(({ cause }) => cause === "overrun");
       this.options.bad.note(plan, origin.z, missing, isLate ? begun : undefined);
