@@ -214,7 +214,7 @@ async function* asTheyCome(
   const batches = db.streamBytes(statement.text, statement.values, {
     separator,
     signal,
-    ...(resume && { resume: ({ lastHead }) => resume(idOf(lastHead), read) }),
+    ...(resume && { resume: (lastHead: string) => resume(idOf(lastHead), read) }),
   });
   for await (const { chunks, count } of batches) {
     if (read === 0) yield opening;

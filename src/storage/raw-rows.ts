@@ -3,9 +3,9 @@ import pg from "pg";
 
 /**
  * The first column of a statement's rows as the bytes that PostgreSQL sends: no string and no object is made of a row, and a
- * row of many megabytes is taken in the pieces in which it comes. PostgreSQL sends all rows, as fast as they are taken: while
- * none are asked for, the connection is not read from. The messages are those of
- * https://www.postgresql.org/docs/current/protocol-message-formats.html.
+ * row of many megabytes is taken in the pieces in which it comes. PostgreSQL is asked for a portion of rows at a time, as by a
+ * cursor; it makes the next one ahead where that takes nothing from others. Of larger rows than were expected the connection is
+ * read as they are wanted. The messages are those of https://www.postgresql.org/docs/current/protocol-message-formats.html.
  */
 
 export interface RawRowsOptions {
@@ -13,6 +13,8 @@ export interface RawRowsOptions {
   readonly separator: string;
   /** The separator comes before the first row, too. */
   readonly isContinued?: boolean;
+  /** Whether PostgreSQL may make the next portion while the last one is being dealt with. */
+  readonly mayWorkAhead: () => boolean;
 }
 
 /** Some rows. */
@@ -28,14 +30,23 @@ export interface RawBatch {
 /** What `pg` has beyond its types. */
 interface Connection {
   readonly stream: Duplex;
+  sync(): void;
 }
 interface Internals {
   submit(connection: Connection): Error | null;
+  /** Asks for rows. */
+  _getRows(connection: Connection, rows: number): void;
   handleError(error: Error): void;
-  handleReadyForQuery(connection: Connection): void;
+  handlePortalSuspended(): void;
+  handleReadyForQuery(): void;
 }
 
-const Base = pg.Query as unknown as new (text: string, values: readonly unknown[]) => Internals;
+const Base = pg.Query as unknown as new (config: {
+  readonly text: string;
+  readonly values: readonly unknown[];
+  /** How many are asked for at first. */
+  readonly rows: number;
+}) => Internals;
 
 const dataRow = "D".charCodeAt(0);
 const commandComplete = "C".charCodeAt(0);
@@ -46,12 +57,18 @@ const headerBytes = 5;
 const rowHeaderBytes = headerBytes + 2 + 4;
 /** In which the id of an object stands in all texts of objects. */
 const lastHeadBytes = 200;
+/** Of the first portion: nothing is known of the rows yet. */
+const firstRows = 20;
+const mostRows = 5_000;
+/** A portion that took longer is not made ahead: whoever stops would have to wait for it. */
+const quickMs = 50;
 
 export class RawRows extends Base {
   private connection: Connection | undefined;
   /** Of `pg`, which is given all messages but the rows. */
   private others: ((bytes: Buffer) => void) | undefined;
   private readonly separator: Buffer;
+  private readonly mayWorkAhead: () => boolean;
 
   /** Of the current message: its header, as far as it has come. */
   private readonly header = Buffer.alloc(rowHeaderBytes);
@@ -79,27 +96,41 @@ export class RawRows extends Base {
   private isFirst: boolean;
 
   private isDone = false;
+  /** Nothing is asked for: PostgreSQL has sent a portion. */
+  private isSuspended = false;
+  /** The portion was asked for before anybody wanted it. */
+  private isAhead = false;
+  private portion = firstRows;
+  private askedAt = 0;
+  private portionMs = 0;
   private error: Error | undefined;
   private isDiscarding = false;
   private wanted: { readonly bytes: number; readonly settle: () => void } | undefined;
   private whenDone: (() => void)[] = [];
 
-  constructor(text: string, values: readonly unknown[], { separator, isContinued = false }: RawRowsOptions) {
-    super(text, values);
+  constructor(
+    text: string,
+    values: readonly unknown[],
+    { separator, isContinued = false, mayWorkAhead }: RawRowsOptions,
+  ) {
+    super({ text, values, rows: firstRows });
     this.separator = Buffer.from(separator);
     this.isFirst = !isContinued;
+    this.mayWorkAhead = mayWorkAhead;
   }
 
-  /** Whether rows have not come yet. Before it is closed, the statement is to be cancelled. */
+  /** Whether rows that were asked for have not come yet. Before it is closed, the statement is to be cancelled. */
   get isPartial(): boolean {
-    return !this.isDone;
+    return !this.isDone && !this.isSuspended && !this.isAhead;
   }
 
-  /** Rows of at least so many bytes together, or all that are left; undefined at the end. */
+  /** Rows of some so many bytes, or all that are left; fewer at first. @returns undefined at the end */
   async next(bytes: number): Promise<RawBatch | undefined> {
-    if (!this.isDone && this.bytes < bytes) {
+    this.isAhead = false;
+    while (!this.isDone && this.count === 0) {
       await new Promise<void>((settle) => {
         this.wanted = { bytes, settle };
+        if (this.isSuspended) this.ask();
         this.connection?.stream.resume();
       });
     }
@@ -107,14 +138,26 @@ export class RawRows extends Base {
       if (this.error) throw this.error;
       return undefined;
     }
-    const { chunks, count } = this;
+    const { chunks, count, bytes: length } = this;
     const lastHead = this.lastIn
       ? headOf([this.lastIn.subarray(this.lastStart, this.lastEnd)])
       : this.lastHead;
     this.chunks = [];
     this.bytes = 0;
     this.count = 0;
+    const fitting = Math.floor((bytes * count) / (length + 1));
+    this.portion = Math.max(1, Math.min(mostRows, fitting, this.portion * 4));
+    if (this.isSuspended && this.portionMs < quickMs && this.mayWorkAhead()) {
+      this.isAhead = true;
+      this.ask();
+    }
     return { chunks, count, lastHead };
+  }
+
+  private ask(): void {
+    this.isSuspended = false;
+    this.askedAt = performance.now();
+    this._getRows(this.connection!, this.portion);
   }
 
   /** What has not come is not wanted any more. */
@@ -126,6 +169,8 @@ export class RawRows extends Base {
   /** Resolves when PostgreSQL has ended the statement. */
   close(): Promise<void> {
     if (this.isDone) return Promise.resolve();
+    this.discard();
+    if (this.isSuspended) this.connection!.sync();
     return new Promise((resolve) => {
       this.whenDone.push(resolve);
     });
@@ -140,12 +185,21 @@ export class RawRows extends Base {
     this.others = listeners[0] as (bytes: Buffer) => void;
     stream.off("data", this.others);
     stream.on("data", this.take);
+    this.askedAt = performance.now();
     return super.submit(connection);
   }
 
   override handleError(error: Error): void {
     this.error = error;
+    // PostgreSQL takes nothing else before.
+    this.connection?.sync();
     this.end();
+  }
+
+  override handlePortalSuspended(): void {
+    this.portionMs = performance.now() - this.askedAt;
+    this.isSuspended = true;
+    if (this.isDiscarding) this.connection!.sync();
   }
 
   override handleReadyForQuery(): void {
@@ -246,7 +300,7 @@ export class RawRows extends Base {
         // Its beginning came before.
         this.lastHead = headOf([...this.held, chunk.subarray(from, to)]);
         this.lastIn = undefined;
-        this.chunks.push(...this.held);
+        for (const piece of this.held) this.chunks.push(piece);
         this.bytes += this.heldBytes;
         this.held = [];
         this.heldBytes = 0;
@@ -258,7 +312,8 @@ export class RawRows extends Base {
     }
     keep();
     if (to > from) this.hold(chunk.subarray(from, to));
-    if (this.isDiscarding || (this.wanted && this.bytes < this.wanted.bytes)) return;
+    const isWaiting = this.wanted && this.bytes < this.wanted.bytes && !this.isSuspended;
+    if (isWaiting || this.isDiscarding) return;
     this.connection?.stream.pause();
     this.settle();
   };

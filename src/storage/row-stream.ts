@@ -45,7 +45,7 @@ export interface StreamOptions<Row = object> extends Streaming<Row> {
 }
 
 /** Options of streamed bytes. */
-export interface BytesOptions extends Streaming<RawBatch> {
+export interface BytesOptions extends Streaming<string> {
   /** Between rows. */
   readonly separator: string;
 }
@@ -71,10 +71,11 @@ export const streamRows = <Row extends object>(
   request: StreamRequest<StreamOptions<Row>>,
 ): AsyncGenerator<Row[], void, undefined> => {
   const { batch, resume, ...rest } = request;
-  return streamBatches<Row[]>(connections, {
+  return streamBatches<Row[], Row>(connections, {
     ...rest,
     size: typeof batch === "number" ? () => batch : batch,
-    ...(resume && { resume: (rows: Row[]) => resume(rows.at(-1)!) }),
+    ...(resume && { resume }),
+    lastOf: (rows) => rows.at(-1)!,
     open: ({ client }, { text, values }) => openCursor<Row>(client, text, [...values]),
   });
 };
@@ -89,11 +90,14 @@ export function streamBytes(
 ): AsyncGenerator<RawBatch, void, undefined> {
   const { separator, ...rest } = request;
   let isContinued = false;
-  return streamBatches<RawBatch>(connections, {
+  // Nobody waits for a connection, and no other list for its batch.
+  const mayWorkAhead = () => connections.slots.waiting === 0 && connections.batches.waiting === 0;
+  return streamBatches<RawBatch, string>(connections, {
     ...rest,
     size: () => batchBytes,
+    lastOf: ({ lastHead }) => lastHead,
     open: ({ client }, { text, values }) => {
-      const rows = new RawRows(text, values, { separator, isContinued });
+      const rows = new RawRows(text, values, { separator, isContinued, mayWorkAhead });
       isContinued = true;
       client.query(rows as unknown as pg.Submittable);
       return rows;
@@ -112,16 +116,22 @@ interface BatchReader<Batch> {
   close(): Promise<void>;
 }
 
-interface BatchRequest<Batch> extends Omit<Streaming<Batch>, "signal">, Statement, StreamUse {
+interface BatchRequest<Batch> extends Omit<Streaming<unknown>, "signal" | "resume">, Statement, StreamUse {
   readonly size: () => number;
   readonly open: (lease: Lease, statement: Statement) => BatchReader<Batch>;
 }
 
-async function* streamBatches<Batch>(
+interface Resuming<Batch, Last> {
+  /** What of a batch is kept while its reader has it. */
+  readonly lastOf: (batch: Batch) => Last;
+  readonly resume?: (last: Last) => Statement;
+}
+
+async function* streamBatches<Batch, Last>(
   connections: Connections,
-  request: BatchRequest<Batch>,
+  request: BatchRequest<Batch> & Resuming<Batch, Last>,
 ): AsyncGenerator<Batch, void, undefined> {
-  const { owner, signal, size, resume } = request;
+  const { owner, signal, size, lastOf, resume } = request;
   let statement: Statement = request;
   for (;;) {
     if (signal?.aborted) return;
@@ -132,15 +142,18 @@ async function* streamBatches<Batch>(
       lease.release();
       return;
     }
-    const reading = new Reading<Batch>(connections, lease, statement, request);
-    let last: Batch | undefined;
+    const reading = new Reading<Batch>(connections, lease, statement, {
+      ...request,
+      canBeResumed: resume !== undefined,
+    });
+    let last: Last | undefined;
     let wasPaused = false;
     try {
       while (!signal?.aborted) {
         const batch = await reading.read(size());
         // With its client gone, the connection may be another's by now.
         if (!batch || signal?.aborted) return;
-        last = batch;
+        last = lastOf(batch);
         reading.waitForConsumer();
         yield batch;
         if (reading.endWait()) {
@@ -170,6 +183,8 @@ class Reading<Batch> {
   private cancelling: Cancelling | undefined;
   private finished: Promise<void> | undefined;
   private lost: Error | undefined;
+  /** A request to cancel it was sent: a statement that goes on may fail of it later. */
+  private wasCancelled = false;
   /** How long it has waited for the consumer of all batches, and since when it does. */
   private waitedMs = 0;
   private waitsSince = 0;
@@ -178,7 +193,7 @@ class Reading<Batch> {
     private readonly connections: Connections,
     private readonly lease: Lease,
     private readonly statement: Statement,
-    private readonly request: BatchRequest<Batch>,
+    private readonly request: BatchRequest<Batch> & { readonly canBeResumed: boolean },
   ) {
     const { client } = lease;
     // PostgreSQL would count the time of all batches together, and of the consumer between them; `read` limits each batch. A
@@ -209,7 +224,7 @@ class Reading<Batch> {
       return await this.reader.next(size);
     } catch (error) {
       this.hasFailed = true;
-      if (this.cancelling) markCancelled(error);
+      if (this.wasCancelled) markCancelled(error);
       if (endsConnection(error)) this.lost = error as Error;
       throw error;
     } finally {
@@ -241,9 +256,9 @@ class Reading<Batch> {
       const ms = performance.now() - since;
       const { slots } = connections;
       if (ms >= longestMs - 1) this.end("stalled");
-      else if (request.resume && slots.waiting > 0) this.end("paused");
+      else if (request.canBeResumed && slots.waiting > 0) this.end("paused");
       else if (
-        !request.resume &&
+        !request.canBeResumed &&
         this.waitedMs + ms >= longestWaits * longestMs &&
         slots.counts().lists.waiting > 0
       )
@@ -305,6 +320,7 @@ class Reading<Batch> {
   };
 
   private cancel(): void {
+    this.wasCancelled = true;
     this.cancelling ??= this.connections.cancels.start(this.lease.client);
   }
 

@@ -111,7 +111,7 @@ t.test(
               separator = Buffer.alloc(0);
               if (++batches % every > 0) continue;
               interruptions++;
-              statement = resume!(batch);
+              statement = resume!(batch.lastHead);
               separator = Buffer.from(others.separator);
               goesOn = true;
               break;

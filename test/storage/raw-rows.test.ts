@@ -179,6 +179,48 @@ t.test("whoever stops or leaves amid them gives the connection back", async (t) 
   t.equal(db.counts().total, 1, "none was closed");
 });
 
+t.test(
+  "no more is made than is wanted and a portion ahead, and of slow statements the first rows come first",
+  async (t) => {
+    await db.write("create sequence made");
+    const made = async () =>
+      Number((await db.query<{ n: string }>("select last_value as n from made"))[0]!.n);
+    const { cancelRequests } = db.counts();
+    const rows = "select repeat('x', 1000) || nextval('made') from generate_series(1, 1000000) i";
+    const stream = db.streamBytes(rows, [], { separator: "," });
+    let delivered = 0;
+    for (let n = 0; n < 8; n++) delivered += (await stream.next()).value!.count;
+    await sleep(300);
+    const ahead = (await made()) - delivered;
+    t.ok(ahead < 1_000, `${ahead} rows ahead of ${delivered}`);
+    await stream.return();
+    await released();
+    t.equal(db.counts().cancelRequests, cancelRequests, "what waits needs no request to be cancelled");
+    const slow = db.streamBytes("select pg_sleep(0.02)::text || i from generate_series(1, 100) i", [], {
+      separator: ",",
+    });
+    t.equal((await slow.next()).value!.count, 20);
+    await slow.return();
+    await released();
+    },
+);
+
+t.test("nothing is made ahead while others wait", async (t) => {
+  await db.write("alter sequence made restart");
+  const rows = "select repeat('x', 1000) || nextval('made') from generate_series(1, 1000000) i";
+  const stream = db.streamBytes(rows, [], { separator: ",", timeoutMs: 5_000 });
+  await stream.next();
+  const others = [1, 2].map(() => db.query("select pg_sleep(0.5)"));
+  let delivered = 0;
+  for (let n = 0; n < 5; n++) delivered += (await stream.next()).value!.count;
+  await Promise.all(others);
+  const [row] = await db.query<{ n: string }>("select last_value as n from made");
+  // The first portion of all, and one that was made ahead before.
+  t.equal(Number(row!.n), delivered + 20);
+  await stream.return();
+  await released();
+});
+
 t.test("who is slow while others wait goes on where he was", async (t) => {
   const statement = (after: number) => ({
     text: "select i || repeat('x', 50000) from generate_series($1::int + 1, 200) i",
@@ -188,7 +230,7 @@ t.test("who is slow while others wait goes on where he was", async (t) => {
   const stream = db.streamBytes(statement(0).text, [0], {
     separator: ",",
     patienceMs: 20,
-    resume: ({ lastHead }) => {
+    resume: (lastHead) => {
       resumed++;
       return statement(Number.parseInt(lastHead.replace(/^,/, ""), 10));
     },
@@ -216,5 +258,6 @@ t.test("a connection that is lost amid them is told", async (t) => {
     },
     { code: "busy" },
   );
+  await waitFor(() => db.counts().total === 0);
   t.same(await db.query("select 1 as one"), [{ one: 1 }]);
 });
