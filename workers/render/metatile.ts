@@ -34,6 +34,8 @@ export class MetatileRenderer {
   });
   /** Encodings of one-colour tiles by side, encoding and colour. */
   private readonly solids = new LRUCache<string, RenderedTile>({ max: 512 });
+  /** Images that are being encoded: views of them do not keep their memory. */
+  private readonly encoding = new Set<MapnikImage>();
 
   constructor(
     private readonly mapnik: Mapnik,
@@ -47,6 +49,18 @@ export class MetatileRenderer {
     const started = performance.now();
     const request: Drawing = { ...wanted, onWait };
     const image = await this.draw(request);
+    this.encoding.add(image);
+    try {
+      return { ...(await this.encodeAll(request, image)), renderMs: performance.now() - started };
+    } finally {
+      this.encoding.delete(image);
+    }
+  }
+
+  private async encodeAll(
+    request: Drawing,
+    image: MapnikImage,
+  ): Promise<Pick<MetatileResponse, "tiles" | "encoded">> {
     const side = tilePixels * request.scale;
     const tiles: Promise<RenderedTile>[] = [];
     let encoded = 0;
@@ -57,7 +71,7 @@ export class MetatileRenderer {
         tiles.push(this.encode(view, side, request.encoding, onEncode));
       }
     }
-    return { tiles: await Promise.all(tiles), encoded, renderMs: performance.now() - started };
+    return { tiles: await Promise.all(tiles), encoded };
   }
 
   /** Draws the parts one over the other. Between them colours are multiplied by alpha, as Mapnik needs them. */
@@ -75,13 +89,13 @@ export class MetatileRenderer {
       } else if (canvas && isApart(part)) {
         const below = canvas;
         const own = await premultiplied(await this.paint(request, part, new this.mapnik.Image(side, side)));
-        canvas = await changed((done) =>
+        canvas = await changed(own, (done) =>
           own.composite(below, { comp_op: this.mapnik.compositeOp.dst_over }, done),
         );
       } else canvas = await this.paint(request, part, canvas ?? new this.mapnik.Image(side, side));
     }
     if (!canvas) return new this.mapnik.Image(side, side);
-    return canvas.premultiplied() ? changed((done) => canvas.demultiply(done)) : canvas;
+    return canvas.premultiplied() ? changed(canvas, (done) => canvas.demultiply(done)) : canvas;
   }
 
   /** The pixels of a first part, which are kept: others read them too. */
@@ -131,7 +145,7 @@ export class MetatileRenderer {
     const image = await premultiplied(this.image(side, own));
     if (!canvas && opacity === 1) return image;
     const below = canvas ?? this.image(side, Buffer.alloc(pixels.length), { premultiplied: true });
-    return changed((done) => below.composite(image, { opacity }, done));
+    return changed(below, (done) => below.composite(image, { opacity }, done));
   }
 
   private image(side: number, pixels: Buffer, options = { premultiplied: false }): MapnikImage {
@@ -142,7 +156,7 @@ export class MetatileRenderer {
     return this.maps.use({ source: part.map, files: part.files, without: part.without }, (map, isWide) =>
       this.renders.run(
         () =>
-          changed((done) => {
+          changed(image, (done) => {
             map.resize(image.width(), image.height());
             map.extent = tileBox(request.origin, request.count);
             map.bufferSize = request.bufferPixels * request.scale;
@@ -181,16 +195,27 @@ export class MetatileRenderer {
 
 const isApart = (part: MetatilePart | undefined): boolean => part?.kind === "map" && part.isApart === true;
 
-/** Calls one of Mapnik's asynchronous methods. */
+/** By an image, the one that keeps the buffer of its pixels, as long as it is there itself. */
+const keepers = new WeakMap<MapnikImage, MapnikImage>();
+
+/**
+ * Calls one of Mapnik's asynchronous methods, which changes the image. It answers another object for the same pixels, which
+ * does not keep a buffer that they are in.
+ */
 const changed = (
+  image: MapnikImage,
   start: (done: (error: Error | null, image: MapnikImage) => void) => void,
 ): Promise<MapnikImage> =>
   new Promise((resolve, reject) => {
-    start((error, image) => (error ? reject(error) : resolve(image)));
+    start((error, result) => {
+      if (error) return reject(error);
+      keepers.set(result, image);
+      resolve(result);
+    });
   });
 
 const premultiplied = async (image: MapnikImage): Promise<MapnikImage> =>
-  image.premultiplied() ? image : changed((done) => image.premultiply(done));
+  image.premultiplied() ? image : changed(image, (done) => image.premultiply(done));
 
 const encode = (view: MapnikView, encoding: string): Promise<Buffer> =>
   new Promise((resolve, reject) => {
