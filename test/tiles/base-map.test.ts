@@ -24,6 +24,7 @@ await ensureBaseMap(
     translations: putSomeNames(translations),
   },
   () => undefined,
+  ["land", "borders", "lakes", "places"],
 );
 await services.changes.propagate();
 const germany = { lon: 10, lat: 51, z: 5 };

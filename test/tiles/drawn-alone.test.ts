@@ -13,6 +13,7 @@ const { services } = server.nodes[0]!;
 await ensureBaseMap(
   { db: services.db, transfer: services.transfer, log: quietLog, config: services.config },
   () => undefined,
+  ["land", "borders", "places"],
 );
 await services.changes.propagate();
 const { db } = services;
