@@ -10,3 +10,12 @@ export function onceForEach<K extends object, T>(make: (key: K) => T): (key: K) 
     return known.value;
   };
 }
+
+/** A value that is made when it is first asked for. */
+export function onceAsked<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}

@@ -360,4 +360,4 @@ export type Answered<Name extends keyof typeof schemas> = DeepReadonly<z.output<
 
 type DeepReadonly<T> = T extends object ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> } : T;
 
-export const answerSchemas: Readonly<Record<string, JsonSchema>> = namedSchemas(schemas);
+export const answerSchemas = (): Readonly<Record<string, JsonSchema>> => namedSchemas(schemas);

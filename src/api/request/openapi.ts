@@ -100,7 +100,7 @@ export function openApi(operations: readonly Operation[], { server, config }: In
     tags: tags.map((name) => ({ name })),
     paths,
     components: {
-      schemas: answerSchemas,
+      schemas: answerSchemas(),
       responses: { HeadTooLarge: headTooLarge },
       securitySchemes: {
         query: { type: "apiKey", in: "query", name: "token" },

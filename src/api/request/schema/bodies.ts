@@ -1,6 +1,7 @@
 import { badRequest, failed } from "../../../errors.js";
 import type { BodyLimits, Request, UploadedFile } from "../../../http/types.js";
 import type { IgnoredMembers, Known } from "../../../ignored-members.js";
+import { onceAsked } from "../../../once.js";
 import type { Pause } from "../../../queues/slices.js";
 import { mediaType, multipart } from "../media-type.js";
 import { anything, fieldsOf, isObject } from "./fields.js";
@@ -10,7 +11,10 @@ import { reader } from "./read.js";
 import { aliasesOf, type JsonSchema, type Members, objectSchema, type Values } from "./schema.js";
 import { sizes } from "./sizes.js";
 
-/** Request bodies: parsing and validation, and their schemas for the OpenAPI document. */
+/**
+ * Request bodies: parsing and validation, and their schemas for the OpenAPI document. The schemas are made at their first use:
+ * making those of all operations takes a tenth of a second, for which each start of a process would wait.
+ */
 
 export interface BodyDefinition<Out> {
   /**
@@ -42,10 +46,15 @@ function knownFields(fields: Members): Known {
 /** A JSON object with these fields. */
 export function jsonObject<M extends Members>(fields: M, limits: BodyLimits): BodyDefinition<Values<M>> {
   const read = reader(fields);
+  const known = onceAsked(() => knownFields(fields));
   return {
     limits,
-    content: { "application/json": objectSchema(fields) },
-    known: knownFields(fields),
+    get content() {
+      return { "application/json": objectSchema(fields) };
+    },
+    get known() {
+      return known();
+    },
     read: async (request) => {
       const value = await request.body.json();
       if (!isObject(value)) throw badRequest("The body must be a JSON object.");
@@ -69,16 +78,17 @@ export function jsonArray<M extends Members>(
   { item, items, most = Number.POSITIVE_INFINITY, limits }: ArrayForm,
 ): BodyDefinition<Values<M>[]> {
   const read = reader(fields);
+  const known = onceAsked(() => ({ items: knownFields(fields) }));
   return {
     limits,
-    content: {
-      "application/json": {
-        type: "array",
-        ...(Number.isFinite(most) ? { maxItems: most } : {}),
-        items: objectSchema(fields),
-      },
+    get content() {
+      const items = objectSchema(fields);
+      const bounds = Number.isFinite(most) ? { maxItems: most } : {};
+      return { "application/json": { type: "array", ...bounds, items } };
     },
-    known: { items: knownFields(fields) },
+    get known() {
+      return known();
+    },
     read: async (request, pause) => {
       const list = await request.body.json();
       if (!Array.isArray(list)) throw badRequest(`The body must be an array of ${items}.`);
@@ -112,22 +122,27 @@ export const jsonValue = <Out>(
 /** Parameters in a urlencoded or multipart form, a JSON object, or the query, which takes precedence. */
 export function form<M extends Members>(parameters: M, limits: BodyLimits): BodyDefinition<Values<M>> {
   const read = reader(parameters);
-  const schema = objectSchema(parameters);
-  const known = knownFields(parameters);
-  const isOptional = schema.required === undefined;
+  const known = onceAsked(() => knownFields(parameters));
   return {
     limits,
-    content: {
-      "application/x-www-form-urlencoded": schema,
-      [multipart]: schema,
-      "application/json": schema,
+    get content() {
+      const schema = objectSchema(parameters);
+      return {
+        "application/x-www-form-urlencoded": schema,
+        [multipart]: schema,
+        "application/json": schema,
+      };
     },
-    known,
+    get known() {
+      return known();
+    },
     inQuery: parameters,
-    ...(isOptional ? { optional: true } : {}),
+    get optional() {
+      return objectSchema(parameters).required === undefined;
+    },
     read: async (request, _, ignored) => {
       const fields = await request.body.fields();
-      if (!request.body.isJson) ignored.look(fields, known);
+      if (!request.body.isJson) ignored.look(fields, known());
       return read(firstOf(request.query, parametersOf(fields)));
     },
   };
@@ -179,7 +194,7 @@ export function upload<M extends Members>(
 ): BodyDefinition<Upload<Sent<M>>> {
   const members = { ...parameters, file: anything<UploadedFile>(description, binary) };
   const read = reader(members);
-  const known = knownFields(parameters);
+  const known = onceAsked(() => knownFields(parameters));
   const receive = async (
     request: Request,
     ignored: IgnoredMembers,
@@ -189,7 +204,7 @@ export function upload<M extends Members>(
       raw && mediaType(request) !== multipart
         ? { files: [await request.body.toFile()], fields: {}, fileRefused: false }
         : await request.body.upload("file", (fields) => admit(tokenAmong(fields)));
-    ignored.look(form.fields, known);
+    ignored.look(form.fields, known());
     const given = firstOf(request.query, parametersOf(form.fields));
     const { files } = form;
     return {
@@ -207,7 +222,9 @@ export function upload<M extends Members>(
     },
     hasFile: true,
     inQuery: parameters,
-    content: { [multipart]: objectSchema(members), ...raw },
+    get content() {
+      return { [multipart]: objectSchema(members), ...raw };
+    },
     read: async (request, _, ignored) => ({ receive: (admit) => receive(request, ignored, admit) }),
   };
 }
