@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import t from "tap";
 import { startServer } from "../support/server.js";
-import { hold, makeTown, pictureComplete, screen, soon, startBrowser, until } from "./support.js";
+import { hold, makeTown, pictureComplete, pixel, screen, soon, startBrowser, until } from "./support.js";
 
 /** What is asked for while the scripts of the viewer are on their way. */
 
@@ -164,7 +164,7 @@ t.test(
     await page.goto(`${server.url}/#project=p&map=town&z=4&lat=10&lon=10`, { waitUntil: "commit" });
     const isThere = `document.images.length > 3 && [...document.images].every((image) => image.complete)`;
     await until(page, isThere);
-    const middle = async (x: number, y: number) => (await screen(page)).at(x, y);
+    const middle = (x: number, y: number) => pixel(page, x, y);
     const before = await middle(640, 400);
     await page.setViewportSize({ width: 1000, height: 600 });
     await until(page, `innerWidth === 1000 && ${isThere}`);

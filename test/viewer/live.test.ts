@@ -1,7 +1,7 @@
 import t from "tap";
 import { addObject, square } from "../support/maps.js";
 import { startServer, waitFor } from "../support/server.js";
-import { makeTown, openPage, pixelOf, screen, soon, startBrowser } from "./support.js";
+import { makeTown, openPage, pixel, pixelOf, soon, startBrowser } from "./support.js";
 
 /** An open map shows what changes, by itself. */
 
@@ -12,11 +12,11 @@ const browser = await startBrowser(t);
 const token = await server.token("editor");
 const home = `${server.url}/#project=p&map=town&z=4&lat=10&lon=10`;
 
-type Page = Parameters<typeof screen>[0];
+type Page = Parameters<typeof pixel>[0];
 const isGreen = ([red, green, blue]: number[]) => red! < 60 && green! > 200 && blue! < 60;
 const isGreenAt = async (page: Page, lat: number, lon: number) => {
   const { x, y } = await pixelOf(page, lat, lon);
-  return isGreen((await screen(page)).at(x, y));
+  return isGreen(await pixel(page, x, y));
 };
 
 t.test("an edit at one node is seen in the map that is open at the other", async (t) => {
@@ -75,7 +75,7 @@ t.test("a new layer and a changed style are seen without a reload of the page", 
   t.equal(changed.status, 200, changed.text);
   await waitFor(async () => {
     const { x, y } = await pixelOf(page, 5, 5);
-    const [red, green, blue] = (await screen(page)).at(x, y) as number[];
+    const [red, green, blue] = await pixel(page, x, y);
     return red! > 200 && green! > 200 && blue! < 60;
   });
   await page.waitForSelector("text=Gardens");

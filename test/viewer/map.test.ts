@@ -1,16 +1,7 @@
 import t from "tap";
 import { makeMap } from "../support/maps.js";
 import { startServer } from "../support/server.js";
-import {
-  makeTown,
-  openPage,
-  pictureComplete,
-  pixelOf,
-  press,
-  screen,
-  soon,
-  startBrowser,
-} from "./support.js";
+import { makeTown, openPage, pictureComplete, pixel, pixelOf, press, soon, startBrowser } from "./support.js";
 
 /** The viewer on a desktop, over the real server. */
 
@@ -26,9 +17,9 @@ const isRed = ([red, green, blue]: number[]) => red! > 200 && green! < 60 && blu
 const isBlue = ([red, green, blue]: number[]) => red! < 60 && green! < 60 && blue! > 200;
 
 /** Colour of the map at a place. */
-async function colour(page: Parameters<typeof screen>[0], lat: number, lon: number) {
+async function colour(page: Parameters<typeof pixel>[0], lat: number, lon: number) {
   const { x, y } = await pixelOf(page, lat, lon);
-  return (await screen(page)).at(x, y);
+  return pixel(page, x, y);
 }
 
 t.test("the first map opens by itself, with its tiles, from this server alone", async (t) => {

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import type { Page } from "playwright-core";
 import t from "tap";
 import { startServer } from "../support/server.js";
-import { makeTown, openPage, screen, soon, startBrowser, until } from "./support.js";
+import { makeTown, openPage, pixel, soon, startBrowser, until } from "./support.js";
 
 /** Tiles, drawn by MapLibre GL JS from their TileJSON on a page of another server. */
 
@@ -103,7 +103,7 @@ t.test("MapLibre draws the layers of the tiles by the values of their columns, a
   t.ok(tiles.length > 0 && tiles.every((url) => /\/tms\/p\/town\/\d+\/\d+\/\d+\.mvt$/.test(url)), tiles[0]!);
   const colourAt = async (lon: number, lat: number) => {
     const { x, y } = await page.evaluate<{ x: number; y: number }>(`map.project([${lon}, ${lat}])`);
-    return [...(await screen(page)).at(Math.round(x), Math.round(y))].slice(0, 3);
+    return [...(await pixel(page, Math.round(x), Math.round(y)))].slice(0, 3);
   };
   await page.waitForTimeout(100);
   await soon(t).same(() => colourAt(5, 5), [0, 255, 0], "the park");
@@ -145,7 +145,7 @@ t.test("MapLibre draws a map that is not public by the address of its TileJSON w
   await page.waitForTimeout(100);
   const colourAt = async (lon: number, lat: number) => {
     const { x, y } = await page.evaluate<{ x: number; y: number }>(`map.project([${lon}, ${lat}])`);
-    return [...(await screen(page)).at(Math.round(x), Math.round(y))].slice(0, 3);
+    return [...(await pixel(page, Math.round(x), Math.round(y)))].slice(0, 3);
   };
   await soon(t).same(() => colourAt(10, 10), [255, 0, 255], "the area of the image");
   await soon(t).same(() => colourAt(0, 10), [0, 0, 0], "its outline, of the vector tiles");

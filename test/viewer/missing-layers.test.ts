@@ -5,8 +5,8 @@ import {
   type OpenPage,
   openPage,
   pictureComplete,
+  pixel,
   pixelOf,
-  screen,
   soon,
   startBrowser,
 } from "./support.js";
@@ -20,7 +20,7 @@ const browser = await startBrowser(t);
 
 async function colourAt(page: OpenPage["page"], lat: number, lon: number): Promise<number[]> {
   const { x, y } = await pixelOf(page, lat, lon);
-  return (await screen(page)).at(x, y).slice(0, 3);
+  return (await pixel(page, x, y)).slice(0, 3);
 }
 
 t.test("a layer that cannot be drawn is marked beside its name, until it is drawn again", async (t) => {

@@ -1,6 +1,6 @@
 import t from "tap";
 import { startServer } from "../support/server.js";
-import { makeTown, openPage, pixelOf, screen, soon, startBrowser, until } from "./support.js";
+import { makeTown, openPage, pixel, pixelOf, soon, startBrowser, until } from "./support.js";
 
 /** Translucent layers and the choice of a base map, over the real server. */
 
@@ -12,11 +12,11 @@ await server.nodes[0]!.services.changes.propagate();
 const browser = await startBrowser(t);
 const home = `${server.url}/#project=p&map=town&z=4&lat=10&lon=10`;
 
-type Page = Parameters<typeof screen>[0];
+type Page = Parameters<typeof pixel>[0];
 
 const colour = async (page: Page, lat: number, lon: number) => {
   const { x, y } = await pixelOf(page, lat, lon);
-  return (await screen(page)).at(x, y).slice(0, 3);
+  return (await pixel(page, x, y)).slice(0, 3);
 };
 const isNear = (seen: number[], wanted: number[]) =>
   wanted.every((value, index) => Math.abs(value - seen[index]!) <= 3);

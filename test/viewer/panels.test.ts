@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import t from "tap";
 import { startServer } from "../support/server.js";
-import { makeTown, openPage, pixelOf, press, screen, soon, startBrowser, until } from "./support.js";
+import { makeTown, openPage, pixel, pixelOf, press, soon, startBrowser, until } from "./support.js";
 
 /** The panel at the side: its width, and long names in it. */
 
@@ -130,7 +130,7 @@ t.test("a map whose layers are grouped is one entry, which switches the whole ma
   );
   const isGreen = async () => {
     const { x, y } = await pixelOf(page, 5, 5);
-    const [red = 255, green = 0] = (await screen(page)).at(x, y);
+    const [red = 255, green = 0] = await pixel(page, x, y);
     return red < 60 && green > 200;
   };
   await soon(t).ok(isGreen);

@@ -171,6 +171,12 @@ export const pictureComplete = (page: Page, withinMs?: number): Promise<void> =>
 /** What the page looks like now. */
 export const screen = async (page: Page): Promise<Picture> => picture(await page.screenshot());
 
+/** Its colour at a pixel, as [red, green, blue, alpha]: a picture of all of it takes two to four times as long. */
+export async function pixel(page: Page, x: number, y: number): Promise<[number, number, number, number]> {
+  const clip = { x, y, width: 1, height: 1 };
+  return (await picture(await page.screenshot({ clip }))).at(0, 0);
+}
+
 /** Where a place of the map is in the page, once the map has come to rest. */
 export async function pixelOf(page: Page, lat: number, lon: number): Promise<{ x: number; y: number }> {
   await until(page, "!document.querySelector('.leaflet-pan-anim, .leaflet-zoom-anim')");
