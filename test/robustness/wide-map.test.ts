@@ -58,7 +58,7 @@ function startOthers() {
   ].map(async (request) => {
     for (let turn = 0; !stopped; turn++) {
       await request(turn);
-      await pause(10);
+      await pause(100);
     }
   });
   return {
