@@ -199,11 +199,13 @@ t.test("media types never share an ETag", async (t) => {
 
 t.test("whoever asks for CSV and leaves ends the query", async (t) => {
   let open = 0;
+  let opened = 0;
   const stop = changeUses(server.nodes[0]!.services.db, (db) => {
     const stream = db.streamBytes.bind(db);
     return {
       streamBytes: ((...args: Parameters<typeof stream>) => {
         open++;
+        opened++;
         const batches = stream(...args);
         return (async function* () {
           try {
@@ -222,7 +224,7 @@ t.test("whoever asks for CSV and leaves ends the query", async (t) => {
     signal: controller.signal,
   });
   await answer.body!.getReader().read();
-  t.equal(open, 1);
+  t.equal(opened, 1);
   controller.abort();
   for (let attempt = 0; open > 0 && attempt < 200; attempt++)
     await new Promise((done) => setTimeout(done, 20));
