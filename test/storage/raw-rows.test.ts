@@ -202,7 +202,7 @@ t.test(
     t.equal((await slow.next()).value!.count, 20);
     await slow.return();
     await released();
-    },
+  },
 );
 
 t.test("nothing is made ahead while others wait", async (t) => {
