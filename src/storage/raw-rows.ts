@@ -4,8 +4,8 @@ import pg from "pg";
 /**
  * The first column of a statement's rows as the bytes that PostgreSQL sends: no string and no object is made of a row, and a
  * row of many megabytes is taken in the pieces in which it comes. PostgreSQL is asked for a portion of rows at a time, as by a
- * cursor; it makes the next one ahead where that takes nothing from others. Of larger rows than were expected the connection is
- * read as they are wanted. The messages are those of https://www.postgresql.org/docs/current/protocol-message-formats.html.
+ * cursor, which may be of several batches where nobody else waits: it works on while a batch is dealt with. The connection is
+ * read as rows are wanted. The messages are those of https://www.postgresql.org/docs/current/protocol-message-formats.html.
  */
 
 export interface RawRowsOptions {
@@ -13,7 +13,7 @@ export interface RawRowsOptions {
   readonly separator: string;
   /** The separator comes before the first row, too. */
   readonly isContinued?: boolean;
-  /** Whether PostgreSQL may make the next portion while the last one is being dealt with. */
+  /** Whether PostgreSQL may work on while a batch is dealt with. */
   readonly mayWorkAhead: () => boolean;
 }
 
@@ -59,9 +59,14 @@ const rowHeaderBytes = headerBytes + 2 + 4;
 const lastHeadBytes = 200;
 /** Of the first portion: nothing is known of the rows yet. */
 const firstRows = 20;
-const mostRows = 5_000;
-/** A portion that took longer is not made ahead: whoever stops would have to wait for it. */
+const mostRows = 20_000;
+/** Of a portion, where PostgreSQL may work ahead. */
+const aheadBytes = 2 * 1024 ** 2;
+/** A portion that takes longer is for one batch: whoever stops would have to wait for it. */
 const quickMs = 50;
+/** While less than this has come at once, PostgreSQL is slower than this process: it reads less often, and more each time. */
+const fullChunkBytes = 32 * 1024;
+const readAgainMs = 1;
 
 export class RawRows extends Base {
   private connection: Connection | undefined;
@@ -98,11 +103,12 @@ export class RawRows extends Base {
   private isDone = false;
   /** Nothing is asked for: PostgreSQL has sent a portion. */
   private isSuspended = false;
-  /** The portion was asked for before anybody wanted it. */
-  private isAhead = false;
   private portion = firstRows;
-  private askedAt = 0;
-  private portionMs = 0;
+  /** How long was waited for what has come of the portion. */
+  private waitedMs = 0;
+  /** The same of the last one that came as a whole. */
+  private portionMs = Number.POSITIVE_INFINITY;
+  private timer: NodeJS.Timeout | undefined;
   private error: Error | undefined;
   private isDiscarding = false;
   private wanted: { readonly bytes: number; readonly settle: () => void } | undefined;
@@ -119,20 +125,22 @@ export class RawRows extends Base {
     this.mayWorkAhead = mayWorkAhead;
   }
 
-  /** Whether rows that were asked for have not come yet. Before it is closed, the statement is to be cancelled. */
+  /** Whether rows that were asked for will take long. Before it is closed, the statement is to be cancelled. */
   get isPartial(): boolean {
-    return !this.isDone && !this.isSuspended && !this.isAhead;
+    return !this.isDone && !this.isSuspended && this.portionMs > quickMs;
   }
 
   /** Rows of some so many bytes, or all that are left; fewer at first. @returns undefined at the end */
   async next(bytes: number): Promise<RawBatch | undefined> {
-    this.isAhead = false;
-    while (!this.isDone && this.count === 0) {
+    while (!this.isDone && this.bytes < bytes && !(this.isSuspended && this.count > 0)) {
+      if (this.isSuspended) this.ask();
+      const begun = performance.now();
       await new Promise<void>((settle) => {
         this.wanted = { bytes, settle };
-        if (this.isSuspended) this.ask();
         this.connection?.stream.resume();
       });
+      this.waitedMs += performance.now() - begun;
+      if (this.isSuspended) this.portionMs = this.waitedMs;
     }
     if (this.count === 0) {
       if (this.error) throw this.error;
@@ -145,18 +153,15 @@ export class RawRows extends Base {
     this.chunks = [];
     this.bytes = 0;
     this.count = 0;
-    const fitting = Math.floor((bytes * count) / (length + 1));
+    const wanted = this.portionMs < quickMs && this.mayWorkAhead() ? aheadBytes : bytes;
+    const fitting = Math.floor((wanted * count) / (length + 1));
     this.portion = Math.max(1, Math.min(mostRows, fitting, this.portion * 4));
-    if (this.isSuspended && this.portionMs < quickMs && this.mayWorkAhead()) {
-      this.isAhead = true;
-      this.ask();
-    }
     return { chunks, count, lastHead };
   }
 
   private ask(): void {
     this.isSuspended = false;
-    this.askedAt = performance.now();
+    this.waitedMs = 0;
     this._getRows(this.connection!, this.portion);
   }
 
@@ -185,7 +190,6 @@ export class RawRows extends Base {
     this.others = listeners[0] as (bytes: Buffer) => void;
     stream.off("data", this.others);
     stream.on("data", this.take);
-    this.askedAt = performance.now();
     return super.submit(connection);
   }
 
@@ -197,7 +201,6 @@ export class RawRows extends Base {
   }
 
   override handlePortalSuspended(): void {
-    this.portionMs = performance.now() - this.askedAt;
     this.isSuspended = true;
     if (this.isDiscarding) this.connection!.sync();
   }
@@ -207,6 +210,7 @@ export class RawRows extends Base {
   }
 
   private end(): void {
+    clearTimeout(this.timer);
     this.leave();
     this.isDone = true;
     this.settle();
@@ -312,10 +316,16 @@ export class RawRows extends Base {
     }
     keep();
     if (to > from) this.hold(chunk.subarray(from, to));
+    if (this.isDiscarding) return;
     const isWaiting = this.wanted && this.bytes < this.wanted.bytes && !this.isSuspended;
-    if (isWaiting || this.isDiscarding) return;
+    if (isWaiting && chunk.length >= fullChunkBytes) return;
     this.connection?.stream.pause();
-    this.settle();
+    if (isWaiting) this.timer = setTimeout(this.readAgain, readAgainMs);
+    else this.settle();
+  };
+
+  private readonly readAgain = (): void => {
+    if (this.wanted) this.connection?.stream.resume();
   };
 
   private hold(piece: Buffer): void {

@@ -80,6 +80,8 @@ export const streamRows = <Row extends object>(
   });
 };
 
+/** A statement that is closed and has not ended after this time is cancelled. */
+const lateEndMs = 200;
 /** What is read of bytes at once. */
 const batchBytes = 256 * 1024;
 
@@ -303,8 +305,11 @@ class Reading<Batch> {
       this.cancel();
       reader.discard();
     } else await this.endCancelling();
+    // It was expected to end by itself.
+    const late = setTimeout(() => this.cancel(), lateEndMs);
     // What has failed is already closed; closing it again would wait until the timeout.
     this.lost ??= this.hasFailed || !reader ? undefined : await closeReader(reader);
+    clearTimeout(late);
     await this.endCancelling();
     if (!this.lost)
       await lease.client.query("reset statement_timeout; reset tcp_user_timeout").catch((error: Error) => {

@@ -192,7 +192,7 @@ t.test(
     for (let n = 0; n < 8; n++) delivered += (await stream.next()).value!.count;
     await sleep(300);
     const ahead = (await made()) - delivered;
-    t.ok(ahead < 1_000, `${ahead} rows ahead of ${delivered}`);
+    t.ok(ahead < 3_000, `${ahead} rows ahead of ${delivered}`);
     await stream.return();
     await released();
     t.equal(db.counts().cancelRequests, cancelRequests, "what waits needs no request to be cancelled");
