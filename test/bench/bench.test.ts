@@ -8,7 +8,7 @@ t.setTimeout(400_000);
 
 t.test("each measure of the bench runs and gives figures", async (t) => {
   const rows = await bench({ ...small, progress: (text) => t.comment(text) });
-  t.equal(rows.length, 181, "there is a row for each figure");
+  t.equal(rows.length, 185, "there is a row for each figure");
   haveFigures(t, rows);
   t.same(broken(rows, true), [], "the gates that are not about time are kept");
 });

@@ -253,6 +253,8 @@ t.test("searches find what each column holds", async (t) => {
   // A search takes so much time and no more: these are few enough for it to come to the last of them.
   for (const chunk of chunks(30)) {
     const texts = chunk.filter((column) => !isNumber(column));
+    // Without settings all columns are searched.
+    if (texts.length === 0) continue;
     const found = [];
     for (const { layer, code } of sides) {
       const body = texts.map((column) => ({ layer, search_column: code(column), name_column: code(column) }));
