@@ -31,7 +31,6 @@ export async function writeGeoJson(
     statement,
     limit: undefined,
     hasGeometry: true,
-    hasLargeObjects: target.layer.hasVertexChunks === true,
     text: { opening: `{"type":"FeatureCollection",${crsMember}"features":[\n`, closing: "\n]}\n" },
     signal: request.signal,
     onObjects: request.onObjects,

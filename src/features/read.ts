@@ -49,7 +49,7 @@ export interface ListSource extends RowSource {
   readonly limit: number | undefined;
   readonly hasGeometry: boolean;
   readonly text: ListText;
-  /** Single objects may be larger than other lists, so that they are read in parts. */
+  /** Single objects may be larger than other lists: a short list, too, is not read in one round trip. */
   readonly hasLargeObjects?: boolean;
   /** Rewrites each object's JSON text. */
   readonly rewrite?: ((object: string) => string) | undefined;

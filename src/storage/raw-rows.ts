@@ -235,7 +235,7 @@ export class RawRows extends Base {
 
   /** Takes the rows out of a chunk, which is overwritten with them, and passes everything else on. */
   private readonly take = (chunk: Buffer): void => {
-    /** Where it is read and written, both before the other messages. */
+    /** Where it is read, and where written, which is never ahead of that. */
     let at = 0;
     let to = 0;
     /** Where the current row begins, if not in a chunk before; the end of whole rows; the end of what `chunks` has. */
