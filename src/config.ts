@@ -144,6 +144,10 @@ export const configSchema = z.strictObject({
   statementTimeoutMs: count(100, 3_600_000).default(30_000),
   /** Longest statement that reads for the public. */
   publicTimeoutMs: count(100, 3_600_000).default(10_000),
+  /** What a node answers that cannot tell whether what it has is current. */
+  freshnessWhenCutOff: text
+    .regex(/^(refuse|serve:[1-9]\d{0,5})$/, "refuse, or serve:60 for 60 seconds")
+    .default("refuse"),
   sessionIdleSeconds: count(1, 86_400).default(600),
   /** Longest life of a key for tiles. */
   tileKeySeconds: count(1, 604_800).default(43_200),
@@ -249,6 +253,8 @@ export const configSchema = z.strictObject({
       seconds: count(1, 31_536_000).default(86_400),
       /** Varnish is told at once. Others are told again after this time, for answers that were on their way. */
       repeatSeconds: count(0, 600).default(5),
+      /** Varnish and a hook: whether the answer of an edit waits until they have dropped what it made old, for at most 250 ms. */
+      wait: flag.default(true),
       /** Requests that the plan of Cloudflare allows. */
       perMinute: count(1, 100_000).default(5),
     })
@@ -257,6 +263,14 @@ export const configSchema = z.strictObject({
         if (edge[key as keyof typeof edge].toString() === "")
           context.addIssue({ code: "custom", path: [key], message: `${needed}, as edge.kind is ${kind}` });
       }
+    })
+    .prefault({}),
+  stop: z
+    .strictObject({
+      /** After SIGTERM: how long a server says that it is not ready, and answers all the same. */
+      drainSeconds: count(0, 600).default(0),
+      /** How long running requests then have to end. */
+      requestSeconds: count(0, 3_600).default(10),
     })
     .prefault({}),
   style: z.strictObject({ deadlineMs: count(100, 60_000).default(10_000) }).prefault({}),

@@ -7,7 +7,7 @@ import { type Node, startNode } from "./node.js";
 /** Messages from the parent. */
 export type ToNode =
   | { readonly kind: "start"; readonly config: Config }
-  | { readonly kind: "stop"; readonly drainMs: number };
+  | { readonly kind: "stop"; readonly requestMs: number; readonly drainMs: number };
 /** Messages from the node. */
 export type FromNode = { readonly kind: "listening" } | { readonly kind: "failed"; readonly reason: string };
 
@@ -22,16 +22,16 @@ let stopping = false;
 // When the parent has ended the channel is closed; the error is ignored.
 const sendToParent = (message: FromNode) => process.send?.(message, undefined, undefined, () => undefined);
 
-async function stop(drainMs: number): Promise<void> {
+async function stop(requestMs: number, drainMs = 0): Promise<void> {
   if (stopping) return;
   stopping = true;
-  setTimeout(() => process.exit(1), drainMs + longestStopMs).unref();
-  await node?.stop(drainMs).catch(() => undefined);
+  setTimeout(() => process.exit(1), drainMs + requestMs + longestStopMs).unref();
+  await node?.stop(requestMs, drainMs).catch(() => undefined);
   process.exit(0);
 }
 
 process.on("message", (message: ToNode) => {
-  if (message.kind === "stop") void stop(message.drainMs);
+  if (message.kind === "stop") void stop(message.requestMs, message.drainMs);
   else {
     startNode(message.config, createLog(message.config.logLevel, "node")).then(
       async (started) => {

@@ -19,9 +19,10 @@ import { StoreWatch } from "./catalog/installation.js";
 import { KeptTexts } from "./catalog/kept-texts.js";
 import { startRemoval } from "./catalog/removal.js";
 import { CdnHeaders } from "./cdn/headers.js";
-import { cdnTarget, purgeServicesOf } from "./cdn/purge-services.js";
+import { cdnTarget, isWaitedFor, purgeServicesOf } from "./cdn/purge-services.js";
 import { PurgedVersions } from "./cdn/purged-versions.js";
 import { Purger } from "./cdn/purger.js";
+import { ToldMarks } from "./cdn/told-marks.js";
 import { pruneChangeLog } from "./changes/prune.js";
 import { systemClock } from "./clock.js";
 import type { Config } from "./config.js";
@@ -82,8 +83,11 @@ export interface Node {
   /** The port that it listens on. */
   readonly port: number;
   readonly services: Services;
-  /** Ends running requests within `drainMs`, then everything that the node started, soon after, whatever answers or not. */
-  stop(drainMs: number): Promise<void>;
+  /**
+   * Says for `drainMs` that it is not ready, and answers all the same. Then ends running requests within `requestMs`, and
+   * everything that the node started, soon after, whatever answers or not.
+   */
+  stop(requestMs: number, drainMs?: number): Promise<void>;
 }
 
 /** Wires a node together and listens. */
@@ -122,6 +126,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   const thinnings = makeThinnings(db, log);
   const cdnHeaders = new CdnHeaders(config);
   const purgedVersions = new PurgedVersions(cdnHeaders.isPurged, systemClock);
+  const toldMarks = new ToldMarks(isWaitedFor(config), systemClock);
   let purger: Purger | undefined;
   const path = wireTilePath<CachedAnswer>({
     config,
@@ -145,6 +150,8 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
       catalogueChanged: () => publicMaps.catalogueChanged(),
       noted: (kind, id) => purger?.note(kind, id),
       cdnPurged: (versions) => purgedVersions.purged(versions),
+      marked: (mark) => purger?.marked(mark),
+      cdnTold: (state, receipts) => toldMarks.acknowledged(state, receipts),
       purged: () => purger?.noteAll(),
       imported: () => search.reconsider(),
       historyChanged: () => {
@@ -223,8 +230,10 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     clock: systemClock,
   });
 
+  const stopping = { isSaid: false };
   const services: Services = {
     config,
+    stopping,
     log,
     db,
     probe,
@@ -261,6 +270,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     mapEvents,
     printSemaphore: printSemaphore(config),
     cdnHeaders,
+    toldMarks,
     planner,
     thinnings,
     search,
@@ -289,6 +299,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
       everything: config.edge.name,
       clock: systemClock,
       target: `${cdnTarget(config)} ${programVersion()}`,
+      isWaitedFor: toldMarks.isWaitedFor,
     });
   const pruning = startPruning(
     [() => pruneChangeLog(db), () => pruneAnswers(db), () => pruneJobs(db), () => pruneTallies(db)],
@@ -347,11 +358,14 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   return {
     port,
     services,
-    stop: async (drainMs) => {
-      const late = setTimeout(() => db.cut(), drainMs + stopMs).unref();
+    stop: async (requestMs, drainMs = 0) => {
+      stopping.isSaid = true;
+      server.drain();
+      if (drainMs > 0) await sleep(drainMs);
+      const late = setTimeout(() => db.cut(), requestMs + stopMs).unref();
       mapEvents.stop();
       await Promise.all([redrawing?.stop(), packing?.stop()]);
-      await server.close(drainMs);
+      await server.close(requestMs);
       await importJobs.stop();
       pruning.stop();
       leftovers.stop();

@@ -42,7 +42,7 @@ import { type VectorAnswers, type VectorTileService, VectorTiles } from "./tiles
 export interface TilePathParts {
   readonly config: Pick<
     Config,
-    "databaseConnections" | "idAlias" | "redisPrefix" | "tiles" | "style" | "catalog"
+    "databaseConnections" | "freshnessWhenCutOff" | "idAlias" | "redisPrefix" | "tiles" | "style" | "catalog"
   >;
   readonly db: Database;
   readonly redis: Redis;
@@ -85,6 +85,9 @@ export interface TilePathEvents {
   readonly noted: NonNullable<ChangeListener["noted"]>;
   /** The CDN was told of these. */
   readonly cdnPurged: NonNullable<ChangeListener["cdnPurged"]>;
+  /** A mark was received, and the CDN was told of what was announced before marks of this node. */
+  readonly marked?: ChangeListener["marked"];
+  readonly cdnTold?: ChangeListener["cdnTold"];
   /** Cached tiles were dropped at an operator's wish, or changes were not heard of: the CDN may know of neither. */
   readonly purged: () => void;
   /** A file was imported into a layer. */
@@ -140,6 +143,8 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
     count,
     clock,
     log,
+    // "refuse" has no number.
+    unprovenSeconds: Number(/\d+$/.exec(config.freshnessWhenCutOff)?.[0] ?? 0),
     listener: {
       projectChanged: (id) => {
         catalog.projectChanged(id);
@@ -155,6 +160,8 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
       },
       noted: on.noted,
       cdnPurged: on.cdnPurged,
+      ...(on.marked && { marked: on.marked }),
+      ...(on.cdnTold && { cdnTold: on.cdnTold }),
       layerChanged: (layer, area) => watchers.layerChanged(layer, area),
       historyChanged: () => {
         bad.clear();

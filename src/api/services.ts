@@ -7,6 +7,7 @@ import type { Catalog } from "../catalog/catalog.js";
 import type { StoreWatch } from "../catalog/installation.js";
 import type { KeptTexts } from "../catalog/kept-texts.js";
 import type { CdnHeaders } from "../cdn/headers.js";
+import type { ToldMarks } from "../cdn/told-marks.js";
 import type { ChangeLog, Changes } from "../changes/change-log.js";
 import type { Config } from "../config.js";
 import type { FileExports } from "../export/export-content.js";
@@ -47,6 +48,8 @@ import type { Plugins } from "../visual/plugins.js";
 /** Dependencies of handlers; created in `node.ts`. */
 export interface Services {
   readonly config: Config;
+  /** Whether the node is about to stop, which balancers are told. */
+  readonly stopping: { readonly isSaid: boolean };
   readonly log: Log;
   readonly db: Database;
   /** Whether PostgreSQL answers, whatever users do. */
@@ -84,12 +87,14 @@ export interface Services {
   readonly blobs: BlobStore;
   readonly changes: Changes;
   /** What a node knows of the objects of layers. */
-  readonly versions: Pick<ChangeLog, "trusted" | "epoch" | "track" | "locate" | "refresh">;
+  readonly versions: Pick<ChangeLog, "trusted" | "unprovenSince" | "epoch" | "track" | "locate" | "refresh">;
   /** Changes of maps, for those who look at them. */
   readonly mapEvents: MapEvents;
   /** Of drawing maps for documents. */
   readonly printSemaphore: Pick<FairSemaphore, "acquire">;
   readonly cdnHeaders: CdnHeaders;
+  /** For edits that wait until the CDN was told of them. */
+  readonly toldMarks: Pick<ToldMarks, "isWaitedFor" | "wait">;
   readonly planner: Planner;
   readonly thinnings: ThinningMaker;
   readonly search: SearchService;

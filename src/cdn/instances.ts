@@ -42,6 +42,11 @@ export class Instances {
 
   private constructor(private readonly options: InstancesOptions) {}
 
+  /** Whether none is behind. */
+  get areCurrent(): boolean {
+    return this.behind.size === 0;
+  }
+
   /** Keys that all of them take in one batch now. */
   get mostKeys(): number {
     return Math.min(...[...this.options.services.values()].map(({ mostKeys }) => mostKeys));

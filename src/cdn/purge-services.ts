@@ -9,6 +9,10 @@ import { Varnish } from "./varnish.js";
 export const cdnTarget = ({ edge: { kind, urls, service, name } }: Pick<Config, "edge">): string =>
   [kind, ...urls, service, name].join(" ");
 
+/** Whether edits wait for the CDN: those that answer a purge when it is done, and at once. */
+export const isWaitedFor = ({ edge: { kind, wait } }: Pick<Config, "edge">): boolean =>
+  wait && (kind === "varnish" || kind === "hook");
+
 /**
  * The services of the configured CDN by names of their own, one for each instance; none when there is none to be told. The
  * configuration was checked for what it needs.

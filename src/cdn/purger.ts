@@ -1,13 +1,13 @@
 import type pg from "pg";
 import type { ChangeLog } from "../changes/change-log.js";
-import type { PurgedVersion } from "../changes/notification.js";
+import type { CdnState, Mark } from "../changes/notification.js";
 import type { Clock } from "../clock.js";
 import type { Log } from "../log.js";
 import { workLock } from "../storage/advisory-locks.js";
 import type { Database } from "../storage/postgres.js";
 import { Instances } from "./instances.js";
 import { addChangeKeys, mostNamed } from "./keys.js";
-import type { PurgeService } from "./purge-service.js";
+import { batches, type PurgeService } from "./purge-service.js";
 import {
   type Changed,
   type Kind,
@@ -39,6 +39,8 @@ export interface PurgerOptions {
   readonly log: Log;
   /** Names the CDN and the version of the server; when it changes, the CDN drops everything. */
   readonly target: string;
+  /** Whether edits wait for the CDN, so that marks are acknowledged. */
+  readonly isWaitedFor: boolean;
 }
 
 export interface PurgerCounts {
@@ -63,6 +65,8 @@ const longestRetryMs = 5_000;
 const mostNoted = 500;
 /** Characters of a notification; PostgreSQL takes 8,000. */
 const mostAnnounced = 7_000;
+/** Marks that wait to be acknowledged; whoever waits for earlier ones has given up. */
+const mostMarks = 10_000;
 
 /** What the CDN was told once, and will be told again before it is noted. */
 interface Unsettled {
@@ -84,6 +88,8 @@ export class Purger {
   private readonly running: Promise<void>;
   private noted: Noted = new Map();
   private isAllNoted = true;
+  /** Received since the CDN was told of all before them. */
+  private marks: Mark[] = [];
   /** Where looking through everything goes on. */
   private after: Thing | undefined;
   private leads = false;
@@ -101,6 +107,14 @@ export class Purger {
     if (this.noted.size >= mostNoted) this.noteAll();
     // While all is looked through, what lies before `after` is not looked at again.
     if (!this.isAllNoted || this.after) this.noted.set(`${kind} ${id}`, { kind, id });
+    this.wake();
+  }
+
+  /** All that was announced before this mark is noted. To be called by each node for each mark. */
+  marked(mark: Mark): void {
+    if (!this.leads || !this.options.isWaitedFor) return;
+    if (this.marks.length >= mostMarks) this.marks.splice(0, mostMarks / 2);
+    this.marks.push(mark);
     this.wake();
   }
 
@@ -151,6 +165,7 @@ export class Purger {
         if (!signal.aborted) log.warn({ err: error }, "the edge cannot be told of changes just now");
       } finally {
         this.leads = false;
+        this.marks = [];
         await client?.end().catch(() => undefined);
       }
       await this.sleep(lockMs, signal);
@@ -187,9 +202,10 @@ export class Purger {
     /** Whether something was passed over that the CDN did not take. */
     let isIncomplete = false;
     for (let failures = 0; !signal.aborted; ) {
-      const { noted, isAllNoted, after } = this;
+      const { noted, isAllNoted, after, marks } = this;
       const began = clock.now();
       this.forget();
+      this.marks = [];
       try {
         const lead = { db, instances, signal };
         unsettled = await this.settle(lead, unsettled);
@@ -217,6 +233,9 @@ export class Purger {
             continue;
           }
         }
+        // What is still to be looked at may be what was announced before them.
+        if (isIncomplete || this.isAllNoted) this.marks.unshift(...marks);
+        else await acknowledge(db, instances.areCurrent ? "purged" : "pending", marks);
         if (isIncomplete) continue;
         if (failures > 0) log.info("the edge is told of changes again");
         failures = 0;
@@ -226,6 +245,7 @@ export class Purger {
         // The state in the database tells what was not told. What comes after it is told first.
         this.isAllNoted = true;
         isIncomplete ||= this.after !== undefined;
+        await acknowledge(db, "pending", marks).catch(() => undefined);
         if (failures++ === 0) log.warn({ err: error }, "the edge was not told of changes; it is tried again");
         await this.pause(Math.min(firstRetryMs * 2 ** failures, longestRetryMs), signal);
         continue;
@@ -237,7 +257,7 @@ export class Purger {
         instances.confirm();
       }
       // Nothing is awaited from here on: who notes something wakes only those that sleep.
-      if (this.isAllNoted || this.noted.size > 0) continue;
+      if (this.isAllNoted || this.noted.size > 0 || this.marks.length > 0) continue;
       const now = clock.now();
       const next = Math.min(lookedAt + wholeMs, now + notedMs, ...unsettled.map(({ at }) => at));
       if (next > now) await this.sleep(next - now, signal);
@@ -403,20 +423,29 @@ function wholeLayer(change: Changed, area: [] | null): Set<string> {
 
 /** Tells all nodes what the CDN was told. */
 async function announce(db: Connection, changed: readonly Changed[]): Promise<void> {
-  const told = changed.flatMap(({ kind, id, version }): PurgedVersion[] =>
-    kind === "project" || version === null ? [] : [{ kind, id, version }],
+  const told = changed.flatMap(({ kind, id, version }) =>
+    kind === "project" || version === null ? [] : [`${kind === "layer" ? "l" : "m"}${id}:${version}`],
   );
-  let text = "";
-  const texts: string[] = [];
-  for (const { kind, id, version } of told) {
-    const one = ` ${kind === "layer" ? "l" : "m"}${id}:${version}`;
-    if (text.length + one.length > mostAnnounced) {
-      texts.push(text);
-      text = "";
-    }
-    text += one;
+  await notify(db, "E", told);
+}
+
+/** Tells nodes of their marks. */
+async function acknowledge(db: Connection, state: CdnState, marks: readonly Mark[]): Promise<void> {
+  const byNode = new Map<string, string[]>();
+  for (const { node, receipt } of marks) {
+    const receipts = byNode.get(node);
+    if (receipts) receipts.push(receipt);
+    else byNode.set(node, [receipt]);
   }
-  if (text !== "") texts.push(text);
-  if (texts.length > 0)
-    await db.query("select pg_notify('mapwright', 'E' || one) from unnest($1::text[]) one", [texts]);
+  for (const [node, receipts] of byNode) await notify(db, `T ${node} ${state}`, receipts);
+}
+
+/** Sends a list to all nodes, in as many notifications as it takes. */
+async function notify(db: Connection, head: string, list: readonly string[]): Promise<void> {
+  if (list.length === 0) return;
+  const texts = batches(list, { most: Number.POSITIVE_INFINITY, characters: mostAnnounced });
+  await db.query("select pg_notify('mapwright', $1 || ' ' || one) from unnest($2::text[]) one", [
+    head,
+    texts.map((text) => text.join(" ")),
+  ]);
 }

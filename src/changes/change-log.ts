@@ -16,7 +16,7 @@ import {
 import type { Area, LayerVersion } from "./layer-version.js";
 import { Listener } from "./listener.js";
 import { MissedChanges } from "./missed-changes.js";
-import { type Mark, type PurgedVersion, parseNotification } from "./notification.js";
+import { type CdnState, type Mark, type PurgedVersion, parseNotification } from "./notification.js";
 import { Propagation } from "./propagation.js";
 import { deleteDroppedNode, dropNode, notify, registerNode, unregisterNode } from "./server-nodes.js";
 import { TrackedLayers } from "./tracked-layers.js";
@@ -34,8 +34,9 @@ export interface Changes {
   /**
    * Called after a write was committed and before it is answered. Resolves when no node serves the old state any more.
    * @param receipt of the transaction, if its statement returned one; default: everything committed before the call
+   * @returns the receipt of a mark that was sent with or after what was committed; undefined when there is none
    */
-  propagate(receipt?: string): Promise<void>;
+  propagate(receipt?: string): Promise<string | undefined>;
 }
 
 /** Callbacks for changes other than those of layers' objects. */
@@ -54,6 +55,10 @@ export interface ChangeListener {
   noted?(kind: "layer" | "map" | "project", id: number): void;
   /** The CDN was told of it. */
   cdnPurged?(versions: readonly PurgedVersion[]): void;
+  /** A mark of some node was received, and all that was announced before it. */
+  marked?(mark: Mark): void;
+  /** The CDN was told of all that was announced before these marks of this node, or could not be. */
+  cdnTold?(state: CdnState, receipts: readonly string[]): void;
   /** Objects of a layer that the node tracks changed. */
   layerChanged?(layer: LayerVersion, area: Area): void;
 }
@@ -67,6 +72,8 @@ export interface ChangeLogOptions {
   readonly count: ChangeCount;
   readonly clock: Clock;
   readonly log: Log;
+  /** How long answers may come from caches while nobody can say whether these are current; default: not at all. */
+  readonly unprovenSeconds?: number;
   readonly listener: ChangeListener;
 }
 
@@ -92,7 +99,7 @@ export class ChangeLog implements Changes {
       changed: (layer, area) => options.listener.layerChanged?.(layer, area),
     });
     this.extents = new LayerExtents(options.db, () => this.epoch);
-    this.missed = new MissedChanges(redis, prefix, log, clock);
+    this.missed = new MissedChanges(redis, prefix, log, clock, 1_000 * (options.unprovenSeconds ?? 0));
     this.listener = new Listener({
       connect: () => options.db.listening(),
       clock,
@@ -138,8 +145,13 @@ export class ChangeLog implements Changes {
     await Promise.all([this.listener.stop(), this.acknowledgements.stop()]);
   }
 
-  propagate(receipt?: string): Promise<void> {
+  propagate(receipt?: string): Promise<string | undefined> {
     return this.propagation.propagate(receipt);
+  }
+
+  /** When answers were last known to be current, in ms since 1970; undefined = they are. */
+  get unprovenSince(): number | undefined {
+    return this.trusted ? undefined : this.missed.unprovenSince;
   }
 
   /** The versions of these layers, kept up to date while the caller holds them. Layers that do not exist have version 0. */
@@ -301,6 +313,9 @@ export class ChangeLog implements Changes {
       case "cdn":
         listener.cdnPurged?.(notification.versions);
         break;
+      case "told":
+        if (notification.node === nodeId) listener.cdnTold?.(notification.state, notification.receipts);
+        break;
       case "imported":
         listener.imported();
         break;
@@ -311,6 +326,7 @@ export class ChangeLog implements Changes {
   }
 
   private received(mark: Mark): void {
+    this.options.listener.marked?.(mark);
     if (mark.node === this.options.nodeId) this.propagation.receivedOwn(mark.receipt);
     else this.acknowledgements.send(mark);
   }

@@ -41,6 +41,9 @@ export class MissedChanges {
   private confirmed: string | null = null;
   /** The token that was read last. */
   private latest: string | null = null;
+  /** When this node was last known to be up to date, by the clock on the wall. */
+  private confirmedAt = Number.NEGATIVE_INFINITY;
+  private isUnproven = false;
   private cancelRetry: (() => void) | undefined;
   private hasStopped = false;
 
@@ -48,7 +51,9 @@ export class MissedChanges {
     private readonly redis: Redis,
     private readonly prefix: string,
     private readonly log: Log,
-    private readonly clock: Pick<Clock, "after">,
+    private readonly clock: Pick<Clock, "after" | "wall">,
+    /** How long after it was last up to date a node may answer from its caches without a proof; 0 = not at all. */
+    private readonly unprovenMs: number,
   ) {}
 
   /**
@@ -92,23 +97,29 @@ export class MissedChanges {
   /** This node has received all changes that were committed before the token was replaced again. */
   confirm(token: string | null): void {
     this.confirmed = token;
+    this.confirmedAt = this.clock.wall();
+    this.isUnproven = false;
+  }
+
+  /** When what this node answers was current for sure, in ms of the clock on the wall; undefined = it is now. */
+  get unprovenSince(): number | undefined {
+    return this.isUnproven ? this.confirmedAt : undefined;
   }
 
   /**
-   * For nodes that cannot query the database: makes sure that no change was committed that this node has missed. While
-   * Redis is unavailable this cannot be checked, and the cached state is used.
+   * For nodes that cannot query the database: makes sure that no change was committed that this node has missed, or that it
+   * may answer without knowing that.
    * @throws Failure busy
    */
   async requireNone(cause: unknown): Promise<void> {
-    let token: string | null;
-    try {
-      token = await readToken(this.redis, this.prefix);
-    } catch {
+    // While Redis is away, too, nobody can say.
+    const token = await readToken(this.redis, this.prefix).catch(() => null);
+    if (token !== null && token === this.confirmed) return;
+    if (this.clock.wall() - this.confirmedAt < this.unprovenMs) {
+      this.isUnproven = true;
       return;
     }
-    if (token === null || token !== this.confirmed) {
-      this.log.warn({ err: cause }, "other nodes change a database that this node cannot read");
-      throw busy("The database cannot be reached just now.");
-    }
+    this.log.warn({ err: cause }, "this node cannot tell whether what it has is current");
+    throw busy("The database cannot be reached just now.");
   }
 }

@@ -12,6 +12,8 @@ import type { Area, LayerChange } from "./layer-version.js";
  *     K <node> <from> <receipt> …                     `from` acknowledges these marks of `node`
  *     C, S                                            cached tiles are to be dropped; data were imported
  *     E l<layer>:<version> m<map>:<revision> …        the CDN has dropped what was before these versions
+ *     T <node> <state> <receipt> …                    the CDN was told of all before these marks of `node`, or could not be:
+ *                                                     state is purged or pending
  */
 
 /** Identifies a committed transaction of a node, which waits until all nodes have received this notification. */
@@ -26,6 +28,9 @@ export interface PurgedVersion {
   readonly id: number;
   readonly version: number;
 }
+
+/** Whether the CDN has dropped what an edit has made old, or will do so later. */
+export type CdnState = "purged" | "pending";
 
 export type Notification =
   | {
@@ -45,6 +50,12 @@ export type Notification =
     }
   | { readonly kind: "purged" | "imported" }
   | { readonly kind: "cdn"; readonly versions: readonly PurgedVersion[] }
+  | {
+      readonly kind: "told";
+      readonly node: string;
+      readonly state: CdnState;
+      readonly receipts: readonly string[];
+    }
   /** The notification of a change cannot be read: what changed has to be looked up. */
   | { readonly kind: "damaged" };
 
@@ -87,6 +98,13 @@ export function parseNotification(payload: string): Notification | undefined {
       return { kind: "purged" };
     case "E":
       return { kind: "cdn", versions: payload.split(" ").slice(1).flatMap(purgedVersionOf) };
+    case "T":
+      return {
+        kind: "told",
+        node: first,
+        state: second === "purged" ? second : "pending",
+        receipts: payload.split(" ").slice(3),
+      };
     case "S":
       return { kind: "imported" };
     default:

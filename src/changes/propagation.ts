@@ -61,17 +61,18 @@ export class Propagation {
   /**
    * Resolves when every node has received what was committed before this call, or its lease has expired.
    * @param receipt of the transaction; undefined = all transactions, by a mark that is sent after them
+   * @returns the receipt of a mark that all have received; undefined when this node has not heard of any
    */
-  propagate(receipt?: string): Promise<void> {
+  propagate(receipt?: string): Promise<string | undefined> {
     const known = receipt === undefined ? undefined : this.waits.get(receipt);
     if (receipt !== undefined && known && isComplete(known)) {
       this.waits.delete(receipt);
-      return Promise.resolve();
+      return Promise.resolve(receipt);
     }
     return new Promise((resolve) => this.wait(receipt, resolve));
   }
 
-  private wait(receipt: string | undefined, resolve: () => void): void {
+  private wait(receipt: string | undefined, resolve: (received: string | undefined) => void): void {
     const { clock } = this.options;
     /** Any of these ends the wait: the transaction itself, or a mark after it. */
     const receipts: string[] = [];
@@ -95,8 +96,9 @@ export class Propagation {
       cancelRetry();
       cancelGiveUp();
       this.remark.delete(mark);
+      const received = receipts.find((key) => this.waits.get(key)?.missing);
       for (const key of receipts) this.removeWait(key, end);
-      resolve();
+      resolve(received);
     };
     let cancelRetry = clock.after(acknowledgementTimeoutMs, retry);
     const cancelGiveUp = clock.after(expiryMs, () => void giveUp());

@@ -14,11 +14,15 @@ export class Interrupted extends Error {
   /** Exit status by the convention of shells: 130 for Ctrl-C, 143 for SIGTERM. */
   readonly status: number;
 
-  constructor(signal: Name) {
+  constructor(readonly signal: Name) {
     super(`Ended by ${signal}.`);
     this.status = 128 + constants.signals[signal];
   }
 }
+
+/** Whether it was Ctrl-C. */
+export const isByTerminal = ({ reason }: AbortSignal): boolean =>
+  reason instanceof Interrupted && reason.signal === "SIGINT";
 
 /**
  * Runs work that can be interrupted. A second Ctrl-C ends the process at once.

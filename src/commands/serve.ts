@@ -11,7 +11,7 @@ import {
   say,
   unconfigured,
 } from "./environment.js";
-import { interruptible } from "./interrupt.js";
+import { interruptible, isByTerminal } from "./interrupt.js";
 
 interface ServeFlags {
   readonly host?: string;
@@ -54,6 +54,7 @@ Examples:
             demo: flags.demo,
             say: (line) => say(env, line),
             signal,
+            drains: () => !isByTerminal(signal),
           }),
         );
       } catch (error) {

@@ -6,7 +6,7 @@ import type { Headers } from "./types.js";
 export const commonHeaders: Headers = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers":
-    "ETag, X-Request-Id, Retry-After, Content-Disposition, Content-Range, Accept-Ranges, Last-Modified, Allow, WWW-Authenticate, X-Export-Notes, X-Ignored, Link, X-Total-Count, X-Tile-Incomplete, X-Search-Incomplete, RateLimit, RateLimit-Policy",
+    "ETag, X-Request-Id, Retry-After, Content-Disposition, Content-Range, Accept-Ranges, Last-Modified, Allow, WWW-Authenticate, X-Export-Notes, X-Ignored, X-Edge, X-Fresh-At, Link, X-Total-Count, X-Tile-Incomplete, X-Search-Incomplete, RateLimit, RateLimit-Policy",
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
 };

@@ -48,6 +48,8 @@ export interface Server {
    * @throws Error when the address is in use or not available
    */
   listen(host: string, port: number, options?: ListenOptions): Promise<number>;
+  /** Goes on as before, but ends each connection with its next answer, so that clients come by another one. */
+  drain(): void;
   /** Stops accepting connections, waits up to `deadlineMs` for running requests, then closes all connections. */
   close(deadlineMs: number): Promise<void>;
   /** Number of requests in progress. */
@@ -189,6 +191,9 @@ export function createServer<S>(options: ServerOptions<S>): Server {
       socket = taken;
       await sweepUploads(context.tempDir);
       return uws.us_socket_local_port(taken as unknown as uws.us_socket);
+    },
+    drain() {
+      closing = true;
     },
     async close(deadlineMs) {
       if (!socket) return;

@@ -25,7 +25,7 @@ interface RunningJob {
 }
 
 export interface JobDependencies extends ImportDependencies {
-  readonly changes: { propagate(): Promise<void> };
+  readonly changes: { propagate(): Promise<unknown> };
   /**
    * Asked before a job begins to read and when it has written: rights may have been withdrawn since it was sent.
    * What has written asks over its own connection: those of others may wait for its locks.

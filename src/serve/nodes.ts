@@ -51,14 +51,14 @@ export class Nodes {
     return this.slots.flatMap((slot) => slot.child?.pid ?? []);
   }
 
-  /** Lets each node end its requests within `drainMs`, then ends it. */
-  async stop(drainMs: number): Promise<void> {
+  /** Lets each node say for `drainMs` that it stops, and end its requests within `requestMs`, then ends it. */
+  async stop(requestMs: number, drainMs = 0): Promise<void> {
     this.stopping = true;
     clearInterval(this.watching);
     await Promise.all(
       this.slots.map((slot) => {
         clearTimeout(slot.pause);
-        return slot.child ? this.end(slot.child, drainMs) : undefined;
+        return slot.child ? this.end(slot.child, { requestMs, drainMs }) : undefined;
       }),
     );
   }
@@ -131,11 +131,14 @@ export class Nodes {
     });
   }
 
-  private async end(child: ChildProcess, drainMs: number): Promise<void> {
+  private async end(
+    child: ChildProcess,
+    times: { readonly requestMs: number; readonly drainMs: number },
+  ): Promise<void> {
     const gone = new Promise((resolve) => child.once("exit", resolve));
-    const stop: ToNode = { kind: "stop", drainMs };
+    const stop: ToNode = { kind: "stop", ...times };
     child.send(stop, () => undefined);
-    const timer = setTimeout(() => child.kill("SIGKILL"), drainMs + 2_000);
+    const timer = setTimeout(() => child.kill("SIGKILL"), times.drainMs + times.requestMs + 2_000);
     await gone;
     clearTimeout(timer);
   }

@@ -1,4 +1,5 @@
 import type { Config } from "../config.js";
+import { counted } from "../counted.js";
 import { type LocalServices, startLocalServices } from "../local-services/services.js";
 import type { Log } from "../log.js";
 import { programName } from "../program-name.js";
@@ -20,10 +21,9 @@ export interface ServeOptions {
   readonly say: (line: string) => void;
   /** Ends the server when it aborts. */
   readonly signal: AbortSignal;
+  /** Whether balancers are told before it ends: a person at the terminal waits for nobody. */
+  readonly drains: () => boolean;
 }
-
-/** When the server stops, running requests have this long to finish. */
-const drainMs = 10_000;
 
 /** Serves until `signal` aborts. @throws Error when something could not be started; what was started is ended */
 export async function serve(options: ServeOptions): Promise<void> {
@@ -46,7 +46,9 @@ export async function serve(options: ServeOptions): Promise<void> {
     const { demoAccounts, hasBaseMap } = await prepare({ config, log, demo: options.demo, progress: say });
     signal.throwIfAborted();
     const nodes = new Nodes(config, log);
-    ending.unshift(() => nodes.stop(drainMs));
+    const { drainSeconds, requestSeconds } = config.stop;
+    const drainedSeconds = () => (options.drains() ? drainSeconds : 0);
+    ending.unshift(() => nodes.stop(1_000 * requestSeconds, 1_000 * drainedSeconds()));
     await nodes.start();
     say(`Mapwright is ready: ${viewer}`);
     say(`Documentation: ${viewer}docs/`);
@@ -67,7 +69,11 @@ export async function serve(options: ServeOptions): Promise<void> {
       if (signal.aborted) resolve();
       signal.addEventListener("abort", () => resolve(), { once: true });
     });
-    say("Stopping: running requests have 10 seconds.");
+    if (drainedSeconds() > 0)
+      say(
+        `Stopping: balancers are told for ${counted(drainSeconds, "second")} before connections are refused.`,
+      );
+    say(`Stopping: running requests have ${counted(requestSeconds, "second")}.`);
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {

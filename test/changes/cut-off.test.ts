@@ -157,6 +157,31 @@ t.test(
   },
 );
 
+for (const [rule, answered] of [
+  ["refuse", [503, null, null]],
+  ["serve:60", [200, "no-store", "a date"]],
+] as const)
+  t.test(`a node that cannot even ask Redis whether it is current: ${rule}`, async (t) => {
+    const redis = await DatabaseLink.to(services.config.redisUrl);
+    const { link, url, isTrusted } = await linked(t, { redisUrl: redis.url, freshnessWhenCutOff: rule });
+    t.teardown(() => redis.close());
+    await waitFor(isTrusted);
+    link.cut();
+    redis.cut();
+    await waitFor(() => !isTrusted());
+    for (const path of ["/tms/p/m/0/0/0.png?base=0", "/api/2.8/p/m/"]) {
+      const { status, headers } = await fetch(`${url}${path}`);
+      const freshAt = headers.get("x-fresh-at");
+      t.same([status, status === 503 ? null : headers.get("cache-control"), freshAt && "a date"], answered);
+      if (freshAt !== null) t.ok(Math.abs(Date.now() - Date.parse(freshAt)) < 60_000, freshAt);
+    }
+    redis.restore();
+    link.restore();
+    await waitFor(isTrusted);
+    const { status, headers } = await fetch(`${url}/tms/p/m/0/0/0.png?base=0`);
+    t.same([status, headers.get("x-fresh-at")], [200, null]);
+  });
+
 t.test("an answer that is repeated under its key waits until all have heard of the write", async (t) => {
   const { link, url, isTrusted } = await linked(t);
   await tile(url);

@@ -8,11 +8,12 @@ import { type FrontCache, replaced, running, withSystemPrograms } from "../../be
 export const toldCdn = { "edge.kind": "hook", "edge.urls": ["http://127.0.0.1:9/"] };
 
 /** nginx on a port, in front of the server at `backend`, with the shipped file. */
-export const startNginx = (port: number, backend: number): Promise<FrontCache> =>
+export const startNginx = (port: number, ...backends: readonly number[]): Promise<FrontCache> =>
   runNginx(port, (folder) => {
     let site = readFileSync("config/nginx/mapwright.conf", "utf8");
     site = replaced(site, "/var/cache/nginx/mapwright", join(folder, "cache"));
-    site = replaced(site, "server 127.0.0.1:8080;", `server 127.0.0.1:${backend};`);
+    const servers = backends.map((backend) => `server 127.0.0.1:${backend};`);
+    site = replaced(site, "server 127.0.0.1:8080;", servers.join(" "));
     return replaced(site, "listen 80;", `listen 127.0.0.1:${port};`);
   });
 

@@ -293,6 +293,13 @@ const naming = (answer: Answer, { body, description }: Operation): Answer =>
     ? { ...answer, headers: { ...answer.headers, "X-Ignored": ignoredDescription } }
     : answer;
 
+/** An answer with the header that tells of the CDN. */
+const told = (answer: Answer, { writes }: Operation): Answer =>
+  writes ? { ...answer, headers: { ...answer.headers, "X-Edge": edgeDescription } } : answer;
+
+const edgeDescription =
+  "Where Varnish or a hook is in front: `purged` when it has dropped what this request made old, `pending` when it will in a moment.";
+
 const ignoredDescription =
   "Parameters of the query, fields of a form and members of a JSON body that the operation does not know, if there are any: members by their " +
   "paths, as `source.fliter`, separated by commas. Names are percent-encoded, and cut with `...`.";
@@ -305,7 +312,7 @@ function responses(
   const { description, path } = operation;
   const refuses = description.refuses ?? [];
   const found: Record<string, OpenApi> = {
-    200: answered(naming(description.answer, operation), answer),
+    200: answered(told(naming(description.answer, operation), operation), answer),
     ...(description.accepted ? { 202: answered(description.accepted) } : {}),
     400: clientError(reasons[400]),
   };

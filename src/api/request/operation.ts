@@ -6,12 +6,13 @@ import { networkOf } from "../../queues/clients.js";
 import type { Pause } from "../../queues/slices.js";
 import type { Services } from "../services.js";
 import { asUsed } from "./caller.js";
+import { whenCdnIsTold } from "./cdn-wait.js";
 import { commonParameters } from "./common-parameters.js";
 import { requestUse } from "./database-use.js";
 import { answerOnce, givenKey, idempotencyParameters } from "./idempotency.js";
 import { withinLimits } from "./limits.js";
 import { projectPath } from "./paths.js";
-import { asText, keptByCdn, keptByNobody, taggedByBytes } from "./public-answers.js";
+import { asText, keptByCdn, keptByNobody, markedUnproven, taggedByBytes } from "./public-answers.js";
 import { retryIfStale } from "./retry.js";
 import type { BodyDefinition } from "./schema/bodies.js";
 import { reader } from "./schema/read.js";
@@ -209,7 +210,7 @@ export function operation<Query extends Members, Body = undefined, Headers exten
         services,
         written(() => handler(request, noting), networkOf(request.remoteAddress), services),
       ),
-      (reply) => (isCurrent ? reply : keptByNobody(reply)),
+      (reply) => markedUnproven(isCurrent ? reply : keptByNobody(reply), services),
     );
   };
   // Wraps the adapted handler, so that responses of older versions are stored for retries as they were sent.
@@ -221,12 +222,14 @@ export function operation<Query extends Members, Body = undefined, Headers exten
       const db = services.db.for(
         requestUse(request, services, { writes, long, quick: definition.tag === "Sessions" }),
       );
-      return retryIfStale(request, { ...services, db }, (watched) => {
-        if (key === undefined) return read(handler, request, watched);
-        return answerOnce(request, watched, { key, body }, (transactional) =>
-          handler(request, transactional),
-        );
-      });
+      return whenCdnIsTold(request, { ...services, db }, (noting) =>
+        retryIfStale(request, noting, (watched) => {
+          if (key === undefined) return read(handler, request, watched);
+          return answerOnce(request, watched, { key, body }, (transactional) =>
+            handler(request, transactional),
+          );
+        }),
+      );
     };
   const guarded = (handler: Handler<Services>): Handler<Services> => {
     const answered = unlimited(handler);

@@ -51,6 +51,14 @@ export const keptByNobody = (reply: Reply): Reply => ({
   headers: withoutKeeping(reply.headers ?? {}),
 });
 
+/** Says of an answer that nobody knows to be current when it was, and lets nobody keep it. */
+export function markedUnproven(reply: Reply, { versions }: Pick<Services, "versions">): Reply {
+  const since = versions.unprovenSince;
+  if (since === undefined) return reply;
+  const kept = keptByNobody(reply);
+  return { ...kept, headers: { ...kept.headers, "x-fresh-at": new Date(since).toUTCString() } };
+}
+
 /** What an answer is made of, as it was before it was read. */
 export interface Moment {
   /** History of the database, and the versions of the layers in it. */

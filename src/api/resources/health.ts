@@ -13,7 +13,7 @@ const wrongFiles =
   "The folder of files is not this installation's, or does not answer: the command doctor and the log say what to do.";
 
 /**
- * 503 when PostgreSQL does not respond, without which nothing can be answered; else 200. Without Redis, a host process or its
+ * 503 when PostgreSQL does not respond, without which nothing can be answered, and when the server is about to stop; else 200. Without Redis, a host process or its
  * files the node is degraded: public tiles and much else are served, and a balancer that sees the same of all nodes must not stop them.
  * The body has the state of each.
  */
@@ -22,15 +22,22 @@ async function ready(_request: Request, services: Services): Promise<Reply> {
   // Without the database nobody knows.
   const files = !database || (await succeeds(services.store.isOurs()));
   const checks = { database, redis, render: services.render.ready, transfer: services.transfer.ready, files };
-  const status = !database ? "not ready" : Object.values(checks).every(Boolean) ? "ready" : "degraded";
+  const isReady = database && !services.stopping.isSaid;
+  const status = !database
+    ? "not ready"
+    : services.stopping.isSaid
+      ? "stopping"
+      : Object.values(checks).every(Boolean)
+        ? "ready"
+        : "degraded";
   return {
     kind: "bytes",
-    status: database ? 200 : 503,
+    status: isReady ? 200 : 503,
     body: JSON.stringify({ status, checks, ...(files ? {} : { hint: wrongFiles }) }),
     headers: {
       "content-type": "application/json; charset=utf-8",
       "cache-control": "no-store",
-      ...(database ? {} : { "retry-after": "1" }),
+      ...(isReady ? {} : { "retry-after": "1" }),
     },
   };
 }
@@ -117,8 +124,8 @@ export const healthOperations: readonly Operation[] = [
     path: "/health/ready",
     answer: answers("The server can be sent requests.", state(["ready", "degraded"], { checks })),
     unavailable: answers(
-      "PostgreSQL does not respond; the failed checks are false.",
-      state(["not ready"], { checks }),
+      "PostgreSQL does not respond, and the failed checks are false; or the server is about to stop, and answers until then.",
+      state(["not ready", "stopping"], { checks }),
     ),
     handle: ready,
   }),

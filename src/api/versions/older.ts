@@ -1,5 +1,6 @@
 import { notFound } from "../../errors.js";
 import type { Handler, Method, Reply, Request, Route } from "../../http/types.js";
+import { whenCdnIsTold } from "../request/cdn-wait.js";
 import type { Operation } from "../request/operation.js";
 import { projectPath } from "../request/paths.js";
 import { retryIfStale } from "../request/retry.js";
@@ -81,7 +82,9 @@ export function routesOf(version: OlderVersion, current: readonly Operation[]): 
 const retrying =
   (handler: Handler<Services>): Handler<Services> =>
   (request, services) =>
-    retryIfStale(request, services, (watched) => handler(request, watched));
+    whenCdnIsTold(request, services, (noting) =>
+      retryIfStale(request, noting, (watched) => handler(request, watched)),
+    );
 
 /** The current operations by path below the project, with a trailing slash, and method. */
 function versioned(current: readonly Operation[]): Map<string, Map<Method, Operation>> {

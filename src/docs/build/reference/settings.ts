@@ -42,6 +42,9 @@ const meanings: Readonly<Record<string, string>> = {
     "How many connections to PostgreSQL one node has for requests. [What they are for](../operating/database-elsewhere.md#what-the-connections-are-for).",
   statementTimeoutMs: "How long a query of a request may take, in milliseconds.",
   publicTimeoutMs: "The same for requests without a token.",
+  freshnessWhenCutOff:
+    "What a node does that has lost the database, and cannot tell whether what it has cached is current. `refuse`: it answers 503. " +
+    "`serve:60`: for 60 seconds it answers with what it has, which no cache keeps, and says in `X-Fresh-At` when that was current.",
   sessionIdleSeconds: "A session ends so long after its last use.",
   tileKeySeconds: "A [key for tiles](api-tile-keys.md) ends after this time at the latest.",
   "login.windowSeconds":
@@ -100,7 +103,12 @@ const meanings: Readonly<Record<string, string>> = {
   "edge.seconds": "How long the cache keeps what it is not told to drop.",
   "edge.repeatSeconds":
     "After this time Fastly, Cloudflare and a hook are told each change once more, for answers that were on their way to them.",
+  "edge.wait":
+    "With Varnish or a hook: whether the answer of an edit waits until the cache has dropped what the edit made old, for 250 ms at most.",
   "edge.perMinute": "How many requests in a minute your plan at Cloudflare allows.",
+  "stop.drainSeconds":
+    "After SIGTERM: how long `/health/ready` says 503 while the server answers as ever, so that load balancers send nothing more.",
+  "stop.requestSeconds": "How long running requests then have to end, such as long exports.",
   "style.deadlineMs": "How long a style may take to be compiled, in milliseconds.",
   "render.concurrency": "How many drawings one node makes at once. Best the number of cores.",
   "render.mapBytes":
