@@ -1,6 +1,7 @@
 import type { Log } from "../log.js";
 import { workLock } from "../storage/advisory-locks.js";
 import type { BlobStore } from "../storage/blob-store.js";
+import { laterMigrations } from "../storage/migrate.js";
 import type { Database } from "../storage/postgres.js";
 import type { StoreWatch } from "./installation.js";
 import { layerTable } from "./layer-table.js";
@@ -148,7 +149,7 @@ async function sweepAside(db: Database, blobs: BlobStore, keptMs: number): Promi
 
 /**
  * Sweeps at regular intervals until stopped. What a restored database names is put back at once. Nothing is done to a store that
- * is not this installation's.
+ * is not this installation's, nor beside a newer version of the program.
  */
 export function startFileSweep(
   db: Database,
@@ -157,7 +158,11 @@ export function startFileSweep(
 ): { stop(): void } {
   const swept = async (pass: () => Promise<unknown>) => {
     try {
-      if (await store.isOurs()) await pass();
+      if (!(await store.isOurs())) return;
+      // Its tables may name files that are not named by those which are known here.
+      const later = await laterMigrations(db);
+      if (later.length > 0) log.warn({ later }, "the schema is a newer version's: no file is tidied up");
+      else await pass();
     } catch (error) {
       log.warn({ err: error }, "files could not be swept");
     }

@@ -132,10 +132,15 @@ export async function checkPostgres(url: string): Promise<Check[]> {
 
 async function checkSchema(client: pg.ClientBase): Promise<Check> {
   try {
-    const { pending, empty } = await pendingMigrations(client);
+    const { pending, isEmpty, later } = await pendingMigrations(client);
+    if (later.length > 0)
+      return {
+        ...good("schema", `of a newer version (${later.join(", ")})`),
+        advice: "this version goes on with it, and tidies up no files: start the newer one soon",
+      };
     if (pending.length === 0) return good("schema", "up to date");
-    const what = empty ? "absent" : `lacks ${pending.join(", ")}`;
-    return bad("schema", what, "start the server once: it updates the schema");
+    const what = isEmpty ? "absent" : `lacks ${pending.map(({ name }) => name).join(", ")}`;
+    return bad("schema", what, "start the server once, or `upgrade`: it updates the schema");
   } catch (error) {
     return bad("schema", reasonOf(error), `see ${programName()} help upgrade`);
   }

@@ -207,7 +207,10 @@ async function withConnections<T>(
 const noop = () => undefined;
 
 /** A connection of its own. @param advice what to do when there is none @throws CommandError */
-async function connected(db: Database, advice: string): Promise<Awaited<ReturnType<Database["dedicated"]>>> {
+export async function connected(
+  db: Database,
+  advice: string,
+): Promise<Awaited<ReturnType<Database["dedicated"]>>> {
   try {
     return await db.dedicated();
   } catch (failure) {
@@ -234,8 +237,8 @@ export async function requireDatabase(config: Config): Promise<void> {
 async function ensureSchema(db: Database): Promise<void> {
   const client = await connected(db, "Is `npm start` running, or DATABASE_URL set?");
   try {
-    const { pending, empty } = await pendingMigrations(client);
-    if (empty) await migrate(client);
+    const { pending, isEmpty } = await pendingMigrations(client);
+    if (isEmpty) await migrate(client);
     else if (pending.length > 0) {
       throw new CommandError(
         "The database's schema is older than this program: start the server once to update it.",

@@ -27,6 +27,7 @@ const modules: Readonly<Record<string, () => Promise<CommandModule>>> = {
   doctor: () => import("./doctor.js"),
   help: () => import("./help.js"),
   serve: () => import("./serve.js"),
+  upgrade: () => import("./upgrade.js"),
   import: () => import("./import.js"),
 };
 

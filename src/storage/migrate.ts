@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import type pg from "pg";
 import { workLock } from "./advisory-locks.js";
 import { applyFunctions, changedFunctions } from "./functions.js";
+import type { Queryable } from "./postgres.js";
 
 /**
  * Brings the database's schema to this version: SQL files in `migrations/`, each once, in the order of their numbers, which
@@ -10,6 +11,10 @@ import { applyFunctions, changedFunctions } from "./functions.js";
  * A file whose first lines say `-- after functions` needs some of these, and runs when they are there, after all others. Each
  * file is one transaction, but for those with the line `-- no transaction`: one statement that commits by itself as it goes, and
  * that can be run again after an interruption.
+ *
+ * A file with the line `-- expands` leaves everything as older versions of the program know it: these go on with the new schema,
+ * beside newer nodes and after a way back, and keep their hands off what they do not know. What old versions cannot live with
+ * comes a release later, in a file without that line.
  */
 
 const folder = new URL("./migrations/", import.meta.url);
@@ -19,6 +24,17 @@ interface Migration {
   readonly text: string;
   readonly isAfterFunctions: boolean;
   readonly isTransaction: boolean;
+  /** Whether older versions can go on. */
+  readonly expands: boolean;
+}
+
+export interface PendingMigrations {
+  /** Files that the database lacks, in their order. */
+  readonly pending: readonly { readonly name: string; readonly expands: boolean }[];
+  /** It has no schema of ours at all. */
+  readonly isEmpty: boolean;
+  /** What a newer version has done, which this one can go on with. Nothing is pending then. */
+  readonly later: readonly string[];
 }
 
 function migrations(): Migration[] {
@@ -33,6 +49,7 @@ function migrations(): Migration[] {
         text,
         isAfterFunctions: has("-- after functions"),
         isTransaction: !has("-- no transaction"),
+        expands: has("-- expands"),
       };
     });
 }
@@ -47,46 +64,71 @@ const formerly: Readonly<Record<string, readonly string[]>> = {
 
 const numberOf = (name: string): number => Number.parseInt(name, 10);
 
-/**
- * Names of the migrations that the database has seen.
- * @throws Error when the schema is that of a newer version, which this one would read and write wrongly
- */
-async function seen(client: pg.ClientBase, own: readonly Migration[]): Promise<ReadonlySet<string>> {
-  const rows = (await client.query<{ name: string }>("select name from mapwright.migration order by name"))
-    .rows;
-  const known = new Set(own.map(({ name }) => name));
-  const newest = Math.max(...own.map(({ name }) => numberOf(name)));
-  // Some earlier migrations have no file any more.
-  const later = rows.filter(({ name }) => !known.has(name) && !(numberOf(name) < newest));
-  if (later.length > 0)
+interface Seen {
+  /** Names of the migrations that the database has seen. */
+  readonly done: ReadonlySet<string>;
+  /** Those of them that a newer version has brought. */
+  readonly later: readonly string[];
+}
+
+interface Row {
+  readonly name: string;
+  readonly expands: boolean;
+}
+
+/** Databases of earlier versions lack the column. */
+const seenSql =
+  "select name, coalesce((to_jsonb(m) ->> 'expands')::boolean, false) as expands from mapwright.migration m order by name";
+
+/** @throws Error when the schema is that of a newer version, which this one would read and write wrongly */
+async function seen(client: Pick<pg.ClientBase, "query">, own: readonly Migration[]): Promise<Seen> {
+  const { rows } = await client.query<Row>(seenSql);
+  const later = laterOf(rows, own);
+  if (!later.every(({ expands }) => expands))
     throw new Error(
       `The database has the schema of a newer version of this program (${later.map(({ name }) => name).join(", ")}). Start that ` +
         "version, or restore a backup that this one has made.",
     );
-  return new Set(rows.flatMap(({ name }) => [name, ...(formerly[name] ?? [])]));
+  return {
+    done: new Set(rows.flatMap(({ name }) => [name, ...(formerly[name] ?? [])])),
+    later: later.map(({ name }) => name),
+  };
 }
 
-/**
- * Names of the files that the database lacks; `empty`: it has no schema of ours at all.
- * @throws Error when the schema is that of a newer version
- */
-export async function pendingMigrations(
-  client: pg.ClientBase,
-): Promise<{ pending: string[]; empty: boolean }> {
+function laterOf(rows: readonly Row[], own: readonly Migration[]): Row[] {
+  const known = new Set(own.map(({ name }) => name));
+  const newest = Math.max(...own.map(({ name }) => numberOf(name)));
+  // Some earlier migrations have no file any more.
+  return rows.filter(({ name }) => !known.has(name) && !(numberOf(name) < newest));
+}
+
+/** What a newer version has done to the schema since this process has started, or before: names of its migrations. */
+export async function laterMigrations(db: Pick<Queryable, "query">): Promise<string[]> {
+  return laterOf(await db.query<Row>(seenSql), migrations()).map(({ name }) => name);
+}
+
+/** @throws Error when the schema is that of a newer version, which this one cannot go on with */
+export async function pendingMigrations(client: pg.ClientBase): Promise<PendingMigrations> {
   const own = migrations();
   const found = await client.query<{ found: boolean }>(
     "select to_regclass('mapwright.migration') is not null as found",
   );
-  if (!found.rows[0]?.found) return { pending: own.map(({ name }) => name), empty: true };
-  const done = await seen(client, own);
-  const pending = own.map(({ name }) => name).filter((name) => !done.has(name));
-  const functions = (await changedFunctions(client)).map(({ name }) => name);
-  return { pending: [...pending, ...functions], empty: false };
+  const named = (list: readonly Migration[]) => list.map(({ name, expands }) => ({ name, expands }));
+  if (!found.rows[0]?.found) return { pending: named(own), isEmpty: true, later: [] };
+  const { done, later } = await seen(client, own);
+  if (later.length > 0) return { pending: [], isEmpty: false, later };
+  const functions = (await changedFunctions(client)).map(({ name }) => ({ name, expands: true }));
+  return {
+    pending: [...named(own.filter(({ name }) => !done.has(name))), ...functions],
+    isEmpty: false,
+    later,
+  };
 }
 
 /**
- * Names of the files that were applied now. Safe to call from several processes at once.
- * @throws Error when the schema is that of a newer version, and when a file fails
+ * Names of the files that were applied now: none where a newer version was there before. Safe to call from several processes
+ * at once, and while nodes work.
+ * @throws Error when the schema is that of a newer version, which this one cannot go on with, and when a file fails
  */
 export async function migrate(client: pg.ClientBase): Promise<string[]> {
   await client.query(`select pg_advisory_lock(${workLock.migration})`);
@@ -100,11 +142,15 @@ export async function migrate(client: pg.ClientBase): Promise<string[]> {
       "create table if not exists migration (name text primary key, applied_at timestamptz not null default now())",
     );
     const own = migrations();
-    const done = await seen(client, own);
+    const { done, later } = await seen(client, own);
+    if (later.length > 0) return [];
+    await client.query(
+      "alter table migration add column if not exists expands boolean not null default false",
+    );
     const pending = own.filter(({ name }) => !done.has(name));
     const [first, after] = [false, true].map((is) => pending.filter((one) => one.isAfterFunctions === is));
     for (const one of first!) await apply(client, one);
-    const functions = await applyFunctions(client);
+    const functions = await withoutWaiting(client, () => applyFunctions(client));
     for (const one of after!) await apply(client, one);
     return [...first!.map(({ name }) => name), ...functions, ...after!.map(({ name }) => name)];
   } finally {
@@ -113,17 +159,51 @@ export async function migrate(client: pg.ClientBase): Promise<string[]> {
   }
 }
 
-async function apply(client: pg.ClientBase, { name, text, isTransaction }: Migration): Promise<void> {
-  if (isTransaction) await client.query("begin");
+async function apply(client: pg.ClientBase, migration: Migration): Promise<void> {
+  const { name, text, isTransaction, expands } = migration;
+  const once = async () => {
+    if (isTransaction) await client.query("begin");
+    try {
+      await client.query(text);
+      await client.query("insert into migration (name, expands) values ($1, $2)", [name, expands]);
+      if (isTransaction) await client.query("commit");
+    } catch (error) {
+      if (isTransaction) await client.query("rollback").catch(() => undefined);
+      throw error;
+    }
+  };
   try {
-    await client.query(text);
-    await client.query("insert into migration (name) values ($1)", [name]);
-    if (isTransaction) await client.query("commit");
+    // What is not a transaction waits for others without being in their way.
+    await (isTransaction ? withoutWaiting(client, once) : once());
   } catch (error) {
-    if (isTransaction) await client.query("rollback").catch(() => undefined);
     throw new Error(`Migration ${name} failed: ${(error as Error).message}`, { cause: error });
   }
 }
+
+/** How long a step waits for a lock, behind which all others wait who use the table, and how often it tries. */
+const lockMs = 1_000;
+const lockTries = 300;
+
+/** Runs a transaction again until it gets its locks quickly. */
+async function withoutWaiting<T>(client: pg.ClientBase, transaction: () => Promise<T>): Promise<T> {
+  await client.query(`set lock_timeout = ${lockMs}`);
+  try {
+    for (let left = lockTries; ; left--)
+      try {
+        return await transaction();
+      } catch (error) {
+        if (left === 0 || causeOf(error).code !== "55P03") throw error;
+        await new Promise((resolve) => setTimeout(resolve, lockMs));
+      }
+  } finally {
+    await client.query("set lock_timeout = default").catch(() => undefined);
+  }
+}
+
+const causeOf = (error: unknown): { readonly code?: string } => {
+  const { cause } = error as Error;
+  return (cause ?? error) as { code?: string };
+};
 
 /** Extensions need rights that the server's own role should not have, so an administrator may have to add them. */
 async function requireExtensions(client: pg.ClientBase): Promise<void> {

@@ -124,7 +124,7 @@ t.test("an upgrade from each earlier schema ends with that of a new installation
     try {
       await migrate(client);
       t.same(await schemaOf(client), expected, `from before ${before}`);
-      t.same(await pendingMigrations(client), { pending: [], empty: false });
+      t.same(await pendingMigrations(client), { pending: [], isEmpty: false, later: [] });
     } finally {
       await client.end();
       await database.drop();
