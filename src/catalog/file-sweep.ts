@@ -5,6 +5,7 @@ import { laterMigrations } from "../storage/migrate.js";
 import type { Database } from "../storage/postgres.js";
 import type { StoreWatch } from "./installation.js";
 import { layerTable } from "./layer-table.js";
+import { isUnnamedSql } from "./named-blobs.js";
 
 /**
  * Garbage collection: deletes rows of files that no object lists any more, and sets blobs aside that no row names. They are
@@ -117,10 +118,7 @@ function listedSql({ layer_id, column_id, type, localized_value }: Group): strin
 }
 
 /** SQL of the keys of a list that no row names. */
-const unknownSql = `select uuid from unnest($1::uuid[]) u (uuid) where not exists (select from file f where f.uuid = u.uuid)
-   and not exists (select from raster r where u.uuid in (r.original, r.processed, r.drawn))
-   and not exists (select from picture p where p.blob = u.uuid)
-   and not exists (select from font f where f.blob = u.uuid)`;
+const unknownSql = `select uuid from unnest($1::uuid[]) u (uuid) where ${isUnnamedSql("u.uuid")}`;
 
 /** Sets blobs of aborted requests and of deleted layers aside. */
 async function sweepBlobs(db: Database, blobs: BlobStore, ageMs: number): Promise<number> {

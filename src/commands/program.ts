@@ -28,6 +28,8 @@ const modules: Readonly<Record<string, () => Promise<CommandModule>>> = {
   help: () => import("./help.js"),
   serve: () => import("./serve.js"),
   upgrade: () => import("./upgrade.js"),
+  backup: () => import("./backup.js"),
+  restore: () => import("./backup.js"),
   import: () => import("./import.js"),
 };
 
@@ -55,10 +57,11 @@ function nameIn(args: readonly string[]): string | undefined {
 }
 
 /** The modules that these arguments need: all, for help that tells of others. */
-function neededModules(args: readonly string[]): Promise<CommandModule[]> {
+async function neededModules(args: readonly string[]): Promise<CommandModule[]> {
   const name = nameIn(args);
   const names = name === undefined || name === "help" ? Object.keys(modules) : [name];
-  return Promise.all(names.map((one) => modules[one]!()));
+  // Some have several commands.
+  return [...new Set(await Promise.all(names.map((one) => modules[one]!())))];
 }
 
 /**

@@ -117,7 +117,7 @@ export class PictureFiles {
 
 /** The store, whose `delete` also deletes the pictures made of a blob. */
 export const withPictureFiles = (store: BlobStore, files: PictureFiles): BlobStore => ({
-  put: (source) => store.put(source),
+  put: (source, key) => store.put(source, key),
   size: (key) => store.size(key),
   read: (key, options) => store.read(key, options),
   olderThan: (ageMs) => store.olderThan(ageMs),

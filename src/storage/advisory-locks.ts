@@ -13,6 +13,7 @@ export const workLock = {
   importJobs: "hashtext('mapwright import jobs')",
   cdn: "hashtext('mapwright edge')",
   thinnings: "hashtext('mapwright thinnings')",
+  backup: "hashtext('mapwright backup')",
 } as const;
 
 const keyOf = (what: string, placeholder: string): string =>

@@ -7,9 +7,10 @@ export interface BlobStore {
    * Stores a new blob. When it returns, the bytes are there for good; when it throws, there is no such blob.
    * @param source path of a temporary file on this machine, which may be gone afterwards; or the bytes themselves, the
    *   next of which are asked for when those before are written
+   * @param key that of a blob in another store, of which this one becomes a copy; default: a new one
    * @returns the key
    */
-  put(source: string | AsyncIterable<Uint8Array>): Promise<string>;
+  put(source: string | AsyncIterable<Uint8Array>, key?: string): Promise<string>;
 
   /** Bytes of a blob. @throws BlobNotFound */
   size(key: string): Promise<number>;

@@ -29,8 +29,7 @@ export class FolderBlobStore implements BlobStore {
     this.folder = resolve(folder);
   }
 
-  async put(source: string | AsyncIterable<Uint8Array>): Promise<string> {
-    const key = randomUUID();
+  async put(source: string | AsyncIterable<Uint8Array>, key: string = randomUUID()): Promise<string> {
     const target = this.path(key);
     const created = await mkdir(dirname(target), { recursive: true, mode: 0o700 });
     try {

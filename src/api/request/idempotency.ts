@@ -139,7 +139,7 @@ const answeredMeanwhile = (db: Database, name: IdempotencyKey): Promise<KeptAnsw
 function within(services: Services, db: SingleTransaction, after: (() => Promise<void>)[]): Services {
   const stored = services.blobs;
   const blobs: BlobStore = {
-    put: (source) => stored.put(source),
+    put: (source, key) => stored.put(source, key),
     size: (key) => stored.size(key),
     read: (key, options) => stored.read(key, options),
     delete: async (key) => void after.push(() => stored.delete(key)),

@@ -1,0 +1,166 @@
+import { cp, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type pg from "pg";
+import { namedBlobsSql } from "../catalog/named-blobs.js";
+import type { Config } from "../config.js";
+import { workLock } from "../storage/advisory-locks.js";
+import { BlobNotFound, type BlobStore } from "../storage/blob-store.js";
+import type { Database } from "../storage/postgres.js";
+import { programBuild } from "../version.js";
+import { type Backup, type BackupDescription, BackupFolder, copiedFolders } from "./backup-folder.js";
+import { runPostgres } from "./postgres-programs.js";
+
+/**
+ * Makes a backup while people work: of the database as it is at one moment, and of all blobs that it names then. Blobs are set aside and
+ * not deleted when they are no longer named, for longer than a backup takes.
+ */
+
+/** The schemas that are Mapwright's. */
+const schemas = ["mapwright", "layers", "staging"];
+/** What was begun longer ago, and is not whole, was broken off. */
+const abandonedMs = 86_400_000;
+
+export interface BackupSource {
+  readonly config: Pick<Config, "databaseUrl" | "dataDir" | "external">;
+  readonly db: Pick<Database, "dedicated">;
+  readonly blobs: BlobStore;
+  readonly signal: AbortSignal;
+  /** Called for each blob, with the number of all. */
+  readonly progress: (all: number) => void;
+}
+
+export interface MadeBackup extends Backup {
+  /** Old backups that were removed. */
+  readonly removed: number;
+}
+
+/**
+ * @param keep how many of the newest backups stay; default: all
+ * @throws Error when it is not whole, what was copied stays for the next one; when another one is being made
+ */
+export async function makeBackup(path: string, source: BackupSource, keep?: number): Promise<MadeBackup> {
+  const folder = new BackupFolder(path);
+  const client = await source.db.dedicated();
+  try {
+    // Blobs that one is about to take over must not be removed with old backups.
+    const [lock] = (
+      await client.query<{ ours: boolean }>(`select pg_try_advisory_lock(${workLock.backup}) as ours`)
+    ).rows;
+    if (!lock!.ours) throw new Error("Another backup of this installation is just being made.");
+    const name = await folder.begin(new Date());
+    try {
+      const description = await fill(folder, name, { ...source, client });
+      return { ...description, name, removed: keep === undefined ? 0 : await removeOld(folder, keep) };
+    } catch (error) {
+      await rm(folder.folderOf(name, ""), { recursive: true, force: true });
+      throw error;
+    }
+  } finally {
+    await client.end();
+  }
+}
+
+async function fill(
+  folder: BackupFolder,
+  name: string,
+  source: BackupSource & { readonly client: pg.Client },
+): Promise<BackupDescription> {
+  const { client, config, signal } = source;
+  await client.query("begin isolation level repeatable read read only");
+  const moment = (
+    await client.query<{ snapshot: string; made: Date; installation: string | null }>(
+      "select pg_export_snapshot() as snapshot, now() as made, (select id from installation) as installation",
+    )
+  ).rows[0]!;
+  const keys = (await client.query<{ key: string }>(namedBlobsSql)).rows.map(({ key }) => key);
+  await folder.noteBlobs(name, keys);
+  await runPostgres(
+    "pg_dump",
+    [
+      ...schemas.map((schema) => `--schema=${schema}`),
+      "--format=custom",
+      `--snapshot=${moment.snapshot}`,
+      `--file=${folder.databaseOf(name)}`,
+    ],
+    { url: config.databaseUrl, signal },
+  );
+  await client.query("rollback");
+  const copied = await copyBlobs(source.blobs, folder.blobs, keys, source);
+  for (const one of copiedFolders) {
+    const target = folder.folderOf(name, one);
+    await cp(folderIn(config, one), target, { recursive: true, preserveTimestamps: true }).catch(
+      unlessMissing,
+    );
+  }
+  const description = {
+    made: moment.made.toISOString(),
+    program: programBuild(),
+    installation: moment.installation,
+    blobs: keys.length,
+    ...copied,
+    databaseBytes: (await stat(folder.databaseOf(name))).size,
+  };
+  await folder.finish(name, description);
+  return description;
+}
+
+/** Where one of the copied folders is. */
+export const folderIn = (
+  { dataDir, external }: Pick<Config, "dataDir" | "external">,
+  name: (typeof copiedFolders)[number],
+): string => (name === "keys" && external.keysDir !== "" ? external.keysDir : join(dataDir, name));
+
+/** Copies blobs that are not there yet. @throws BlobNotFound */
+export async function copyBlobs(
+  from: BlobStore,
+  to: BlobStore,
+  keys: readonly string[],
+  { signal, progress }: Pick<BackupSource, "signal" | "progress">,
+): Promise<{ readonly copied: number; readonly copiedBytes: number }> {
+  let copied = 0;
+  let copiedBytes = 0;
+  for (const key of keys) {
+    signal.throwIfAborted();
+    if (!(await hasBlob(to, key))) {
+      // No longer named since: it is put aside again later.
+      if (!(await hasBlob(from, key))) await from.putBack(key);
+      await to.put(from.read(key, { signal }), key);
+      copied++;
+      copiedBytes += await to.size(key);
+    }
+    progress(keys.length);
+  }
+  return { copied, copiedBytes };
+}
+
+const hasBlob = (blobs: BlobStore, key: string): Promise<boolean> =>
+  blobs.size(key).then(
+    () => true,
+    (error) => {
+      if (error instanceof BlobNotFound) return false;
+      throw error;
+    },
+  );
+
+/**
+ * Removes all but the newest backups, what was broken off, and blobs that only these had.
+ * @returns the number of backups that were removed
+ */
+async function removeOld(folder: BackupFolder, keep: number): Promise<number> {
+  const whole = new Set((await folder.list()).map(({ name }) => name));
+  const old = new Set([...whole].slice(0, Math.max(0, whole.size - keep)));
+  for (const name of await folder.names())
+    if (old.has(name) || (!whole.has(name) && (await folder.ageOf(name)) > abandonedMs))
+      await rm(folder.folderOf(name, ""), { recursive: true, force: true });
+  const named = new Set<string>();
+  for (const name of await folder.names())
+    for (const key of await folder.blobsOf(name).catch(() => [])) named.add(key);
+  for await (const keys of folder.blobs.olderThan(abandonedMs))
+    for (const key of keys) if (!named.has(key)) await folder.blobs.delete(key);
+  await folder.blobs.removeParts(abandonedMs);
+  return old.size;
+}
+
+function unlessMissing(error: NodeJS.ErrnoException): void {
+  if (error.code !== "ENOENT") throw error;
+}

@@ -1,0 +1,131 @@
+import { type Command, Option } from "commander";
+import { BackupFolder } from "../backup/backup-folder.js";
+import { makeBackup } from "../backup/make-backup.js";
+import { isInUse, restoreBackup } from "../backup/restore-backup.js";
+import { counted } from "../counted.js";
+import { programName } from "../program-name.js";
+import { openBlobs } from "../storage/open-blobs.js";
+import { confirm, yesOption } from "./confirm.js";
+import {
+  type CommandEnvironment,
+  CommandError,
+  print,
+  report,
+  UsageError,
+  withServices,
+} from "./environment.js";
+import { interruptible } from "./interrupt.js";
+import { Progress } from "./progress.js";
+import { table } from "./table.js";
+
+/** mapwright backup, mapwright restore */
+export function register(program: Command, env: CommandEnvironment): void {
+  program
+    .command("backup")
+    .description("save the database and all files, while people work")
+    .argument("<folder>", "folder of backups; it keeps several, and copies only files that are new")
+    .option("--keep <count>", "remove all but so many of the newest backups afterwards")
+    .option("--list", "only tell which backups are there")
+    .addHelpText(
+      "after",
+      `
+Settings, sessions and tiles are not in it. Hashes of passwords are: let nobody else read the folder.
+
+Examples:
+  $ ${programName()} backup /var/backups/mapwright --keep 14
+  $ ${programName()} backup /var/backups/mapwright --list`,
+    )
+    .action(async (path: string, options: { keep?: string; list?: boolean }, command: Command) => {
+      if (options.list) return list(env, command, path);
+      const keep = options.keep === undefined ? undefined : countOf(options.keep);
+      await withServices(env, command, ({ config, db }) =>
+        interruptible(async (signal) => {
+          const progress = new Progress(env, "files");
+          const backup = await makeBackup(
+            path,
+            { config, db, blobs: openBlobs(config), signal, progress: (all) => progress.add(1, all) },
+            keep,
+          ).finally(() => progress.end());
+          const { removed } = backup;
+          report(env, command, {
+            message:
+              `Backup ${backup.name} in ${path}: the database (${megabytes(backup.databaseBytes)}) and ` +
+              `${counted(backup.blobs, "file")}, ${backup.copied} of them new (${megabytes(backup.copiedBytes)}).` +
+              `${removed > 0 ? ` ${counted(removed, "old backup")} removed.` : ""}`,
+            value: backup,
+          });
+        }),
+      );
+    });
+
+  program
+    .command("restore")
+    .description("put a backup in the place of all that the installation has")
+    .argument("<folder>", "folder of backups")
+    .option("--at <name>", "the backup of that name (default: the newest)")
+    .option("--replace", "also where there are projects or users, which are lost")
+    .addOption(new Option(...yesOption))
+    .addHelpText(
+      "after",
+      `
+Servers that run notice it; their users wait for a while. Make the database first, with its extensions, where there is none.
+
+Examples:
+  $ ${programName()} restore /var/backups/mapwright
+  $ ${programName()} restore /var/backups/mapwright --at 2026-11-28T02-30-00Z --replace`,
+    )
+    .action(
+      async (path: string, options: { at?: string; replace?: boolean; yes?: boolean }, command: Command) => {
+        const folder = new BackupFolder(path);
+        const backups = await folder.list();
+        const backup =
+          options.at === undefined ? backups.at(-1) : backups.find(({ name }) => name === options.at);
+        if (!backup)
+          throw new CommandError(
+            backups.length === 0
+              ? `There is no backup in ${path}.`
+              : `There is no backup ${options.at} in ${path}: --list of the command backup tells which there are.`,
+          );
+        await withServices(env, command, async ({ config, db }) => {
+          if (await isInUse(db)) {
+            if (!options.replace)
+              throw new CommandError(
+                "The installation has projects or users, which would be lost: --replace says that it is meant.",
+              );
+            await confirm(env, `Lose all that was done since ${backup.made}?`, options.yes);
+          }
+          await interruptible(async (signal) => {
+            const progress = new Progress(env, "files");
+            await restoreBackup(folder, backup, {
+              ...{ config, db, blobs: openBlobs(config), signal },
+              progress: (all) => progress.add(1, all),
+            }).finally(() => progress.end());
+          });
+        });
+        report(env, command, {
+          message: `Restored ${backup.name}, made by ${backup.program}.`,
+          value: backup,
+        });
+      },
+    );
+}
+
+async function list(env: CommandEnvironment, command: Command, path: string): Promise<void> {
+  const backups = await new BackupFolder(path).list();
+  if (command.opts().json) return print(env, JSON.stringify(backups, null, 2));
+  const rows = backups.map(({ name, program, databaseBytes, blobs }) => [
+    name,
+    program,
+    megabytes(databaseBytes),
+    String(blobs),
+  ]);
+  print(env, table(["BACKUP", "MADE BY", "DATABASE", "FILES"], rows));
+}
+
+function countOf(text: string): number {
+  const count = Number(text);
+  if (!Number.isInteger(count) || count < 1) throw new UsageError("--keep takes a whole number from 1 on.");
+  return count;
+}
+
+const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`;

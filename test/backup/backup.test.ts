@@ -1,0 +1,191 @@
+import { createHash } from "node:crypto";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import t from "tap";
+import { startNode } from "../../src/node.js";
+import { makeFileLayer, makeObject, send } from "../api/files.support.js";
+import { runCommand } from "../commands/support.js";
+import { freshDatabase } from "../support/database.js";
+import { quietLog } from "../support/log.js";
+import { makeMap } from "../support/maps.js";
+import { startServer, waitFor } from "../support/server.js";
+
+/** Backups that are made while people work, and restored elsewhere: all is there, and fits together. */
+
+const folder = await mkdtemp(join(tmpdir(), "mapwright-backup-"));
+t.teardown(() => rm(folder, { recursive: true, force: true }));
+const target = join(folder, "backups");
+const server = await startServer();
+t.teardown(() => server.stop());
+const { config } = server.nodes[0]!.services;
+const source = { DATABASE_URL: config.databaseUrl, MAPWRIGHT_DATA_DIR: config.dataDir };
+await makeMap(server, "m");
+await makeFileLayer(server, "a");
+await mkdir(join(config.dataDir, "icons"), { recursive: true });
+await writeFile(join(config.dataDir, "icons", "own.svg"), "<svg/>");
+
+const mapwright = async (variables: Record<string, string>, ...args: string[]) => {
+  const { status, stdout, stderr } = await runCommand(args, { variables });
+  return {
+    status,
+    stdout,
+    stderr,
+    json: stdout.startsWith("{") || stdout.startsWith("[") ? JSON.parse(stdout) : undefined,
+  };
+};
+
+/** Objects with a file each; the file's text is the object's number. */
+const written = new Map<number, string>();
+async function write(): Promise<void> {
+  const id = await makeObject(server, "a");
+  const answer = await send(server, `a/objects/${id}`, { bytes: `file of ${id}` });
+  if (answer.status === 200) written.set(id, answer.json.path);
+}
+
+/** A hash of the rows of each table. */
+async function contentOf(url: string): Promise<Record<string, string>> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ name: string }>(
+      `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname in ('mapwright', 'layers') order by 1`,
+    );
+    const content: Record<string, string> = {};
+    for (const { name } of rows) {
+      // What belongs to the running nodes and to the database itself.
+      if (/server_node|epoch|function_file|edge/.test(name)) continue;
+      const found = await client.query(`select t::text as row from ${name} t order by 1`);
+      content[name] = createHash("md5").update(JSON.stringify(found.rows)).digest("hex");
+    }
+    return content;
+  } finally {
+    await client.end();
+  }
+}
+
+/** An installation with nothing in it. */
+async function empty() {
+  const database = await freshDatabase();
+  t.teardown(() => database.drop());
+  const dataDir = await mkdtemp(join(folder, "data-"));
+  return { DATABASE_URL: database.url, MAPWRIGHT_DATA_DIR: dataDir };
+}
+
+t.test("a backup that is made while files are attached has each object's file", async (t) => {
+  for (let number = 0; number < 5; number++) await write();
+  let isOver = false;
+  const writing = (async () => {
+    while (!isOver) await write();
+  })();
+  const before = written.size;
+  const made = await mapwright(source, "backup", target, "--json");
+  isOver = true;
+  await writing;
+  t.equal(made.status, 0, made.stderr);
+  t.ok(made.json.blobs >= before, `${made.json.blobs} of ${written.size} files`);
+
+  const elsewhere = await empty();
+  const restored = await mapwright(elsewhere, "restore", target);
+  t.equal(restored.status, 0, restored.stderr);
+  const node = await startNode(
+    { ...config, databaseUrl: elsewhere.DATABASE_URL, dataDir: elsewhere.MAPWRIGHT_DATA_DIR, port: 0 },
+    quietLog,
+  );
+  t.teardown(() => node.stop(1_000));
+  const base = `http://127.0.0.1:${node.port}`;
+  let there = 0;
+  for (const [index, [id, path]] of [...written].entries()) {
+    const object = await fetch(`${base}/api/2.8/p/m/layers/a/objects/${id}/`);
+    const { fields } = JSON.parse(await object.text());
+    // What was attached later than the moment of the backup is not there, and not half.
+    if (!fields?.files) t.ok(index >= before, `object ${id} was there before`);
+    else {
+      there++;
+      t.equal(await (await fetch(`${base}${path}`)).text(), `file of ${id}`);
+    }
+  }
+  t.equal(there, made.json.blobs);
+  t.same(await readdir(join(elsewhere.MAPWRIGHT_DATA_DIR, "icons")), ["own.svg"]);
+  const ready = JSON.parse(await (await fetch(`${base}/health/ready`)).text());
+  t.equal(ready.checks.files, true, "the files are known as this installation's");
+});
+
+t.test("the next one copies what is new only, and restores all to the row", async (t) => {
+  await write();
+  const made = await mapwright(source, "backup", target, "--json");
+  t.equal(made.status, 0, made.stderr);
+  t.equal(made.json.blobs, written.size);
+  t.ok(made.json.copied < made.json.blobs);
+  const before = await contentOf(source.DATABASE_URL);
+
+  const elsewhere = await empty();
+  t.equal((await mapwright(elsewhere, "restore", target)).status, 0);
+  t.same(await contentOf(elsewhere.DATABASE_URL), before);
+
+  const refused = await mapwright(elsewhere, "restore", target);
+  t.equal(refused.status, 1);
+  t.match(refused.stderr, /--replace/);
+  const first = (await mapwright(source, "backup", target, "--list", "--json")).json[0];
+  const again = await mapwright(elsewhere, "restore", target, "--at", first.name, "--replace", "--yes");
+  t.equal(again.status, 0, again.stderr);
+  t.notSame(await contentOf(elsewhere.DATABASE_URL), before);
+});
+
+t.test("a file that is deleted while the backup is made is in it all the same", async (t) => {
+  const id = await makeObject(server, "a");
+  const { json: file } = await send(server, `a/objects/${id}`, { bytes: "soon gone" });
+  // As if the snapshot had been taken before.
+  const { blobs } = server.nodes[0]!.services;
+  await blobs.setAside(file.uuid);
+  const made = await mapwright(source, "backup", target, "--json");
+  t.equal(made.status, 0, made.stderr);
+  t.equal(await blobs.size(file.uuid), 9);
+});
+
+t.test("a backup that fails leaves the others as they are, and is none", async (t) => {
+  const { json: before } = await mapwright(source, "backup", target, "--list", "--json");
+  const id = await makeObject(server, "a");
+  const { json: file } = await send(server, `a/objects/${id}`, { bytes: "lost" });
+  await server.nodes[0]!.services.blobs.delete(file.uuid);
+  const made = await mapwright(source, "backup", target, "--json");
+  t.equal(made.status, 1);
+  t.match(made.stderr, new RegExp(file.uuid));
+  t.same((await mapwright(source, "backup", target, "--list", "--json")).json, before);
+  t.same(
+    (await readdir(target)).filter((name) => name !== "files").toSorted(),
+    before.map(({ name }: { name: string }) => name),
+  );
+  await server.sql.query("delete from file where uuid = $1", [file.uuid]);
+});
+
+t.test("a damaged one is noticed before anything is lost; old ones go", async (t) => {
+  const made = await mapwright(source, "backup", target, "--keep", "2", "--json");
+  t.equal(made.status, 0, made.stderr);
+  t.ok(made.json.removed >= 1);
+  const { json: list } = await mapwright(source, "backup", target, "--list", "--json");
+  t.equal(list.length, 2);
+  const elsewhere = await empty();
+  t.equal((await mapwright(elsewhere, "restore", target)).status, 0);
+  const before = await contentOf(elsewhere.DATABASE_URL);
+  await writeFile(join(target, made.json.name, "database"), "PGDMP and no more");
+  const refused = await mapwright(elsewhere, "restore", target, "--replace", "--yes");
+  t.equal(refused.status, 1);
+  t.match(refused.stderr, /pg_restore failed/);
+  t.same(await contentOf(elsewhere.DATABASE_URL), before);
+});
+
+t.test("a server that runs meanwhile notices that it has other data", async (t) => {
+  const own = await startServer();
+  t.teardown(() => own.stop());
+  const { databaseUrl, dataDir } = own.nodes[0]!.services.config;
+  const variables = { DATABASE_URL: databaseUrl, MAPWRIGHT_DATA_DIR: dataDir };
+  t.equal((await mapwright(variables, "backup", join(folder, "own"))).status, 0);
+  await makeMap(own, "later");
+  const seen = async () => (await fetch(`${own.url}/tms/p/later/0/0/0.png`)).status;
+  t.equal(await seen(), 200);
+  const restored = await mapwright(variables, "restore", join(folder, "own"), "--replace", "--yes");
+  t.equal(restored.status, 0, restored.stderr);
+  await waitFor(async () => (await seen()) !== 200);
+});
