@@ -45,7 +45,7 @@ mkdir -p $at /etc/letsencrypt/renewal-hooks/deploy
 openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=maps.example.org \\
   -keyout $at/privkey.pem -out $at/fullchain.pem 2>/dev/null`;
 // As it would come from the other machine.
-const broughtBackup = "unset MAPWRIGHT_CONFIG; cp -a /var/backups/mapwright/* backup";
+const broughtBackup = "unset MAPWRIGHT_CONFIG; mkdir -p backup; cp -a /var/backups/mapwright/* backup";
 const commit = "git -c user.name=a -c user.email=a@example.org commit --quiet --all --message";
 const ofService = "export MAPWRIGHT_CONFIG=/etc/mapwright/mapwright.json";
 const newVersion = `git config --global --add safe.directory '*'
