@@ -4,9 +4,7 @@ import { access, type FileHandle, mkdir, open, readdir, readFile, rename, rm, st
 import { dirname, join, resolve } from "node:path";
 import { removeQuietly } from "../remove-quietly.js";
 import { BlobNotFound, type BlobStore, isUuid, maxChunkBytes, type ReadOptions } from "./blob-store.js";
-
-/** Parts of blobs whose put broke off have this at their end. */
-const partSuffix = ".part";
+import { partSuffix, writeWholeFile } from "./whole-file.js";
 
 /** Blobs that are set aside are in this subfolder. */
 const asideFolder = "aside";
@@ -34,7 +32,7 @@ export class FolderBlobStore implements BlobStore {
     const created = await mkdir(dirname(target), { recursive: true, mode: 0o700 });
     try {
       if (typeof source === "string") await moveFile(source, target);
-      else await writeFile(source, target);
+      else await writeWholeFile(source, target);
       // A name is durable when its folder has been synced; the store's own folder has a name, too, when it is new.
       await sync(dirname(target));
       await sync(this.folder);
@@ -124,7 +122,7 @@ export class FolderBlobStore implements BlobStore {
     // Another node may do the same.
     const own = `${target}.${randomUUID()}`;
     await mkdir(this.folder, { recursive: true, mode: 0o700 });
-    await writeFile([Buffer.from(`${installation}\n`)], own);
+    await writeWholeFile([Buffer.from(`${installation}\n`)], own);
     await rename(own, target);
     await sync(this.folder);
   }
@@ -172,28 +170,7 @@ async function moveFile(path: string, target: string): Promise<void> {
     await rename(path, target);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EXDEV") throw error;
-    await writeFile(createReadStream(path, { highWaterMark: maxChunkBytes }), target);
-  }
-}
-
-/** Writes a file that has its name when all of it is on disk. */
-async function writeFile(
-  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  target: string,
-): Promise<void> {
-  const part = `${target}${partSuffix}`;
-  try {
-    const handle = await open(part, "wx", 0o600);
-    try {
-      for await (const chunk of chunks) await handle.appendFile(chunk);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await rename(part, target);
-  } catch (error) {
-    await removeQuietly(part);
-    throw error;
+    await writeWholeFile(createReadStream(path, { highWaterMark: maxChunkBytes }), target);
   }
 }
 

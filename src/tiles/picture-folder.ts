@@ -1,12 +1,12 @@
 import { createHash, randomBytes } from "node:crypto";
 import { createReadStream, rmSync } from "node:fs";
-import { copyFile, link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { hostname } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { copyFile, link, mkdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import type { StoredPicture } from "../catalog/state.js";
 import type { ImageHost } from "../hosts/image.js";
 import { removeQuietly } from "../remove-quietly.js";
 import { BlobNotFound, type BlobStore } from "../storage/blob-store.js";
+import { ownFolder, processFolders } from "../storage/process-folders.js";
 import { contentName, type PictureFile } from "../style/pictures.js";
 import { emptyPicture } from "./dots.js";
 
@@ -35,9 +35,8 @@ export class PictureFolder {
     sources: PictureSources,
     maxBytes = 512 * 1024 ** 2,
   ): Promise<PictureFolder> {
-    await removeLeft(parent);
-    // The render host's.
-    const path = resolve(parent, `${prefix()}${process.pid}-${randomBytes(6).toString("hex")}`);
+    for (const left of (await processFolders(parent)).left) await removeQuietly(left);
+    const path = await ownFolder(parent);
     await mkdir(path, { recursive: true, mode: 0o700 });
     await writeFile(join(path, emptyPicture.name), emptyPicture.content);
     return new PictureFolder(path, sources, maxBytes);
@@ -177,9 +176,6 @@ async function checkContent(file: string, picture: PictureFile["picture"]): Prom
   if (hash.digest("hex") !== digest) throw damaged();
 }
 
-/** Machines may share the parent, whose processes cannot be seen from here. */
-const prefix = (): string => `${hostname()}-`;
-
 interface PlacedFile {
   /** What it takes on disk at most. */
   readonly bytes: number;
@@ -194,19 +190,3 @@ interface PlacedFile {
 
 /** What a file takes on disk besides its bytes, at most. */
 const blockBytes = 4_096;
-
-/** Removes folders of this machine's processes that are gone. */
-async function removeLeft(parent: string): Promise<void> {
-  for (const name of await readdir(parent).catch(() => [])) {
-    if (!name.startsWith(prefix())) continue;
-    const pid = /^(\d+)-[0-9a-f]+$/.exec(name.slice(prefix().length))?.[1];
-    if (pid === undefined || Number(pid) === process.pid || (await isRunning(pid))) continue;
-    await rm(join(parent, name), { recursive: true, force: true });
-  }
-}
-
-const isRunning = (pid: string): Promise<boolean> =>
-  readFile(`/proc/${pid}/stat`).then(
-    () => true,
-    () => false,
-  );
