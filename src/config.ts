@@ -1,6 +1,7 @@
 import { accessSync, constants, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod";
+import { problemOfBlobAddress, problemOfEndpoint } from "./blob-address.js";
 import { didYouMean } from "./near-name.js";
 
 /**
@@ -139,6 +140,15 @@ export const configSchema = z.strictObject({
     .default("info"),
   /** Folder for attachments, keys, temporary files and the private services. */
   dataDir: folder.refine((given) => given !== "", "a folder").prefault("data"),
+  /** Where the bytes of files lie: `s3://bucket/prefix`, or "" = the folder `files` in `dataDir`. */
+  blobs: text
+    .superRefine((given, context) => {
+      const problem = given === "" ? undefined : problemOfBlobAddress(given);
+      if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
+    })
+    .default(""),
+  /** Copies on the disk of a node of files that lie elsewhere. */
+  blobCopyBytes: bytes.default(4 * 1024 ** 3),
   /** So many that one client alone finds as many as it can use, beside those that are kept from it. */
   databaseConnections: count(2, 200).default(16),
   statementTimeoutMs: count(100, 3_600_000).default(30_000),
@@ -329,6 +339,24 @@ export const configSchema = z.strictObject({
 
 export type Config = z.output<typeof configSchema>;
 
+/** What Amazon's variables say of a store. Its client reads the others itself, those of credentials among them. */
+export interface AwsSettings {
+  readonly endpoint: string | undefined;
+  readonly region: string | undefined;
+}
+
+export const awsSettings = (environment: Environment = process.env): AwsSettings => ({
+  endpoint: environment.AWS_ENDPOINT_URL_S3 || environment.AWS_ENDPOINT_URL || undefined,
+  region: environment.AWS_REGION || environment.AWS_DEFAULT_REGION || undefined,
+});
+
+/** At each start Amazon's client would tell which Node later versions of it want. */
+export function hushAws(): void {
+  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= "true";
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
 /** A configuration that cannot be used; each problem names its key and the expected form. */
 export class ConfigError extends Error {
   constructor(readonly problems: readonly string[]) {
@@ -376,7 +404,7 @@ export interface ConfigSources {
   readonly defaults?: Readonly<Record<string, unknown>> | undefined;
   /** A JSON file; default `MAPWRIGHT_CONFIG` of the environment. */
   readonly file?: string | undefined;
-  readonly environment?: Readonly<Record<string, string | undefined>>;
+  readonly environment?: Environment;
   /** Values by dotted key; undefined ones are ignored. */
   readonly flags?: Readonly<Record<string, unknown>>;
 }
@@ -420,13 +448,20 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   const problems = [
     ...(parsed.success ? [] : parsed.error.issues.flatMap((issue) => problemsOf(issue, tree))),
     ...unknownVariables(environment),
+    ...(tree.blobs ? wrongEndpoint(awsSettings(environment)) : []),
   ];
   if (!parsed.success || problems.length > 0) throw new ConfigError(problems);
   return parsed.data;
 }
 
 /** Keys whose values may contain a password: errors do not show them. */
-const secrets: ReadonlySet<string> = new Set(["databaseUrl", "redisUrl", "tilesRedisUrl", "metricsToken"]);
+const secrets: ReadonlySet<string> = new Set([
+  "databaseUrl",
+  "redisUrl",
+  "tilesRedisUrl",
+  "blobs",
+  "metricsToken",
+]);
 const longestShown = 100;
 
 function problemsOf(issue: z.core.$ZodIssue, tree: Tree): string[] {
@@ -448,8 +483,13 @@ function problemsOf(issue: z.core.$ZodIssue, tree: Tree): string[] {
   return [`${key} (${environmentName(key)}): expected ${expected}${got}`];
 }
 
+function wrongEndpoint({ endpoint }: AwsSettings): string[] {
+  const problem = endpoint === undefined ? undefined : problemOfEndpoint(endpoint);
+  return problem === undefined ? [] : [`AWS_ENDPOINT_URL: expected ${problem}`];
+}
+
 /** Variables that are no keys, but for those that others set. */
-function unknownVariables(environment: Readonly<Record<string, string | undefined>>): string[] {
+function unknownVariables(environment: Environment): string[] {
   const names = ["MAPWRIGHT_CONFIG", ...configKeys().map(environmentName)];
   const known = new Set(names);
   return Object.keys(environment)

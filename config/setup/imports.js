@@ -16,6 +16,7 @@ const order = [
   [
     "src/geo",
     "src/all-or-none",
+    "src/blob-address",
     "src/clock",
     "src/counted",
     "src/either-signal",

@@ -108,6 +108,12 @@ function needs(purpose) {
     },
     { wanted: purpose === "test", met: () => hasCommand("nginx"), packages: () => ["nginx-light"] },
     { wanted: purpose === "test", met: () => hasCommand("pgbouncer"), packages: () => ["pgbouncer"] },
+    // A store for files with the interface of S3.
+    {
+      wanted: purpose === "test",
+      met: () => existsSync("/usr/lib/python3/dist-packages/swift/common/middleware/s3api"),
+      packages: () => ["python3-swift"],
+    },
   ];
 }
 

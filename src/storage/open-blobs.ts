@@ -1,7 +1,24 @@
 import { join } from "node:path";
+import { parseBlobAddress } from "../blob-address.js";
+import { awsSettings, type Config } from "../config.js";
 import type { BlobStore } from "./blob-store.js";
 import { FolderBlobStore } from "./folder-blob-store.js";
+import { S3BlobStore, type S3StoreOptions } from "./s3-blob-store.js";
+
+export type BlobSettings = Pick<Config, "dataDir" | "blobs" | "blobCopyBytes">;
 
 /** The store that an installation keeps its blobs in. */
-export const openBlobs = ({ dataDir }: { readonly dataDir: string }): BlobStore =>
-  new FolderBlobStore(join(dataDir, "files"));
+export const openBlobs = (settings: BlobSettings): BlobStore =>
+  settings.blobs === ""
+    ? new FolderBlobStore(join(settings.dataDir, "files"))
+    : new S3BlobStore(s3Options(settings));
+
+export const s3Options = ({ dataDir, blobs, blobCopyBytes }: BlobSettings): S3StoreOptions => ({
+  address: parseBlobAddress(blobs),
+  aws: awsSettings(),
+  copies: { folder: join(dataDir, "blob-copies"), bytes: blobCopyBytes },
+});
+
+/** Where that store is. */
+export const placeOf = ({ blobs }: Pick<Config, "blobs">): "folder" | "bucket" =>
+  blobs === "" ? "folder" : "bucket";

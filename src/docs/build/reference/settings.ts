@@ -37,7 +37,11 @@ const meanings: Readonly<Record<string, string>> = {
   logLevel:
     "What is logged: this level and all that are worse. `debug` adds requests that went well. [The log](../operating/systemd.md#the-log).",
   dataDir:
-    "The folder for files that the server keeps, and for the private PostgreSQL and Redis. Nodes on several machines share its folder `files`. [What is in it](../operating/disk-use.md#where-the-bytes-are).",
+    "The folder for files that the server keeps, and for the private PostgreSQL and Redis. Nodes on several machines share its folder `files`, or have [`blobs`](#blobs). [What is in it](../operating/disk-use.md#where-the-bytes-are).",
+  blobs:
+    "Where attached files, pictures, fonts and images of raster layers lie: a bucket of an S3 store, with what all names in it begin with. Empty: the folder `files` in `dataDir`. [Files in an S3 store](../operating/several-nodes.md#files-in-an-s3-store).",
+  blobCopyBytes:
+    "How much disk copies of files from an S3 store may take in the folder `blob-copies` of `dataDir`, for each node. Those that were not used for longest go first.",
   databaseConnections:
     "How many connections to PostgreSQL one node has for requests. [What they are for](../operating/database-elsewhere.md#what-the-connections-are-for).",
   statementTimeoutMs: "How long a query of a request may take, in milliseconds.",

@@ -1,0 +1,239 @@
+import { randomUUID } from "node:crypto";
+import type { Readable } from "node:stream";
+import {
+  AbortMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  type S3Client,
+} from "@aws-sdk/client-s3";
+import { removeQuietly } from "../remove-quietly.js";
+import { BlobNotFound, type BlobStore, isUuid, type ReadOptions } from "./blob-store.js";
+import { LocalCopies } from "./local-copies.js";
+import { createS3Client, isMissing, S3Failure, type S3Options, told } from "./s3-client.js";
+import { copyObject } from "./s3-copy.js";
+import { type ObjectContent, readObject } from "./s3-read.js";
+import { type ObjectPlace, S3Uploads } from "./s3-upload.js";
+
+const asideFolder = "aside/";
+const markName = "installation";
+
+export interface S3StoreOptions extends S3Options {
+  /** Folder for the copies of all processes of this machine, and how many bytes each process keeps there. */
+  readonly copies: { readonly folder: string; readonly bytes: number };
+  /** Size of the parts that large blobs are sent in, and copied in. Servers want 5 MiB at least. */
+  readonly partBytes?: number | undefined;
+  readonly copyPartBytes?: number | undefined;
+}
+
+/**
+ * Blobs as objects of an S3 store, under the names that the files of a folder have: `<prefix><xx>/<uuid>`, those set aside under
+ * `<prefix>aside/`. So a folder is moved into a store, and back, by a program that copies files.
+ * All methods throw S3Failure when the store does not do what it is asked.
+ */
+export class S3BlobStore implements BlobStore {
+  private readonly client: S3Client;
+  private readonly uploads: S3Uploads;
+  private readonly copies: LocalCopies;
+  private readonly bucket: string;
+  private readonly prefix: string;
+
+  constructor(private readonly options: S3StoreOptions) {
+    const { copies, address, partBytes } = options;
+    this.bucket = address.bucket;
+    this.prefix = address.prefix;
+    this.client = createS3Client(options);
+    this.uploads = new S3Uploads(this.client, partBytes);
+    this.copies = new LocalCopies(copies.folder, copies.bytes, this);
+  }
+
+  async put(source: string | AsyncIterable<Uint8Array>): Promise<string> {
+    const key = randomUUID();
+    await this.uploads.put(this.blob(key), source);
+    if (typeof source === "string") await removeQuietly(source);
+    return key;
+  }
+
+  async size(key: string): Promise<number> {
+    const command = new HeadObjectCommand(this.blob(key));
+    const { ContentLength } = await told("HeadObject", () => this.client.send(command)).catch(notFound(key));
+    return ContentLength!;
+  }
+
+  async *read(key: string, options: ReadOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
+    requireKey(key);
+    yield* readObject((first) => this.open(key, { ...options, first }), options);
+  }
+
+  async delete(key: string): Promise<void> {
+    await this.remove(this.blob(key));
+    await this.copies.forget(key);
+  }
+
+  async setAside(key: string): Promise<void> {
+    await this.move(this.blob(key), this.asideBlob(key));
+    await this.copies.forget(key);
+  }
+
+  putBack(key: string): Promise<void> {
+    return this.move(this.asideBlob(key), this.blob(key));
+  }
+
+  deleteAside(key: string): Promise<void> {
+    return this.remove(this.asideBlob(key));
+  }
+
+  aside(ageMs: number): AsyncGenerator<string[], void, undefined> {
+    return this.list(asideFolder, ageMs, (name) => name);
+  }
+
+  olderThan(ageMs: number): AsyncGenerator<string[], void, undefined> {
+    return this.list("", ageMs, (name) => (name[2] === "/" ? name.slice(3) : ""));
+  }
+
+  /** Parts of blobs that nobody has completed. No put takes as long as `ageMs`. */
+  async removeParts(ageMs: number): Promise<void> {
+    const all = { Bucket: this.bucket, Prefix: this.prefix };
+    for (let from: { KeyMarker?: string; UploadIdMarker?: string } | undefined = {}; from; ) {
+      const command: ListMultipartUploadsCommand = new ListMultipartUploadsCommand({ ...all, ...from });
+      const page = await told("ListMultipartUploads", () => this.client.send(command)).catch(
+        (error: unknown) => {
+          // Such a server removes them itself, or has none.
+          if (error instanceof S3Failure && error.status === 501) return undefined;
+          throw error;
+        },
+      );
+      for (const { Key, UploadId, Initiated } of page?.Uploads ?? []) {
+        if (ageOf(Initiated) < ageMs) continue;
+        const abort = new AbortMultipartUploadCommand({ Bucket: this.bucket, Key, UploadId });
+        await told("AbortMultipartUpload", () => this.client.send(abort)).catch((error: unknown) => {
+          // It was completed, or another node has removed it.
+          if (!(error instanceof S3Failure && error.status === 404)) throw error;
+        });
+      }
+      from = page?.IsTruncated
+        ? { KeyMarker: page.NextKeyMarker!, UploadIdMarker: page.NextUploadIdMarker! }
+        : undefined;
+    }
+  }
+
+  async mark(): Promise<string | undefined> {
+    const command = new GetObjectCommand(this.place(markName));
+    const text = await told("GetObject", async () => {
+      const { Body } = await this.client.send(command);
+      return Body!.transformToString("latin1");
+    }).catch((error: unknown) => {
+      if (isMissing(error)) return "";
+      throw error;
+    });
+    return isUuid(text.trim()) ? text.trim() : undefined;
+  }
+
+  async setMark(installation: string): Promise<void> {
+    const command = new PutObjectCommand({ ...this.place(markName), Body: `${installation}\n` });
+    await told("PutObject", () => this.client.send(command));
+  }
+
+  /** A copy that this machine keeps for a while. */
+  async withLocalCopy<T>(key: string, use: (path: string) => Promise<T>): Promise<T> {
+    this.blob(key);
+    return this.copies.with(key, use);
+  }
+
+  /** Ends its connections. */
+  close(): void {
+    this.client.destroy();
+  }
+
+  private async open(
+    key: string,
+    { first, range, signal }: ReadOptions & { readonly first: number },
+  ): Promise<ObjectContent | undefined> {
+    const Range = first === 0 && !range ? undefined : `bytes=${first}-${range?.last ?? ""}`;
+    const command = new GetObjectCommand({ ...this.blob(key), Range });
+    const send = () => this.client.send(command, { ...(signal && { abortSignal: signal }) });
+    try {
+      const { Body, ContentLength, ContentRange } = await told("GetObject", send, signal);
+      const body = Body as Readable;
+      const begun = ContentRange === undefined ? 0 : Number(/^bytes (\d+)-/.exec(ContentRange)?.[1]);
+      if (begun === first) return { body, end: first + ContentLength! };
+      body.destroy();
+      throw new S3Failure("GetObject", "no ranges", undefined, "it sends other bytes than it was asked for");
+    } catch (error) {
+      if (error instanceof S3Failure && error.status === 416) return undefined;
+      return notFound(key)(error);
+    }
+  }
+
+  /** Where there is nothing to be moved, nothing happens. What ends in between is done again by whoever asks again. */
+  private async move(from: ObjectPlace, to: ObjectPlace): Promise<void> {
+    try {
+      await copyObject(this.client, { from, to, partBytes: this.options.copyPartBytes });
+    } catch (error) {
+      if (isMissing(error)) return;
+      throw error;
+    }
+    await this.remove(from);
+  }
+
+  private async remove(place: ObjectPlace): Promise<void> {
+    await told("DeleteObject", () => this.client.send(new DeleteObjectCommand(place)));
+  }
+
+  private async *list(
+    folder: string,
+    ageMs: number,
+    keyOf: (name: string) => string,
+  ): AsyncGenerator<string[], void, undefined> {
+    const Prefix = `${this.prefix}${folder}`;
+    for (
+      let ContinuationToken: string | undefined, isFirst = true;
+      isFirst || ContinuationToken;
+      isFirst = false
+    ) {
+      const command: ListObjectsV2Command = new ListObjectsV2Command({
+        Bucket: this.bucket,
+        Prefix,
+        ContinuationToken,
+      });
+      const page = await told("ListObjectsV2", () => this.client.send(command));
+      const keys = (page.Contents ?? [])
+        .filter(({ LastModified }) => ageOf(LastModified) >= ageMs)
+        .map(({ Key }) => keyOf(Key!.slice(Prefix.length)))
+        .filter(isUuid);
+      if (keys.length > 0) yield keys;
+      ContinuationToken = page.IsTruncated ? page.NextContinuationToken : undefined;
+    }
+  }
+
+  private blob(key: string): ObjectPlace {
+    requireKey(key);
+    return this.place(`${key.slice(0, 2)}/${key}`);
+  }
+
+  private asideBlob(key: string): ObjectPlace {
+    requireKey(key);
+    return this.place(`${asideFolder}${key}`);
+  }
+
+  private readonly place = (name: string): ObjectPlace => ({
+    Bucket: this.bucket,
+    Key: `${this.prefix}${name}`,
+  });
+}
+
+function requireKey(key: string): void {
+  if (!isUuid(key)) throw new Error("A blob's key must be a uuid.");
+}
+
+/** Milliseconds; clocks may differ a little. */
+const ageOf = (time: Date | undefined): number => Math.max(0, Date.now() - (time?.getTime() ?? Date.now()));
+
+function notFound(key: string) {
+  return (error: unknown): never => {
+    throw isMissing(error) ? new BlobNotFound(key, { cause: error }) : error;
+  };
+}

@@ -1,0 +1,291 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { BlobNotFound } from "../../src/storage/blob-store.js";
+import { S3BlobStore } from "../../src/storage/s3-blob-store.js";
+import { S3Link } from "../support/s3-link.js";
+import { startS3, swift, useS3 } from "../support/s3-servers.js";
+
+/** An S3 store that is slow, fails, is cut off or silent: nothing is lost, nothing is left, and nobody gets a part for the whole. */
+
+const server = await startS3(t, swift);
+useS3(server);
+const link = await S3Link.to(server.url);
+t.teardown(() => link.close());
+
+const partBytes = 60_000;
+const whole = Buffer.alloc(150_001, "0123456789abcdefg");
+
+async function* inChunks(bytes: Uint8Array, length = 20_000): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += length) yield bytes.subarray(at, at + length);
+}
+
+async function all(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const read: Uint8Array[] = [];
+  for await (const chunk of chunks) read.push(chunk);
+  return Buffer.concat(read);
+}
+
+interface Opened {
+  readonly attempts?: number;
+  readonly silenceMs?: number;
+  /** Of copies. */
+  readonly bytes?: number;
+  readonly url?: string;
+  readonly bucket?: string;
+  readonly partBytes?: number;
+}
+
+async function openStore(t: Test, { bytes = 1_000_000, url = link.url, ...more }: Opened = {}) {
+  const { bucket = await server.bucket(), ...client } = more;
+  const folder = await mkdtemp(join(tmpdir(), "mapwright-copies-"));
+  const store = new S3BlobStore({
+    address: { bucket, prefix: "p/" },
+    aws: { endpoint: url, region: "us-east-1" },
+    copies: { folder, bytes },
+    partBytes,
+    copyPartBytes: partBytes,
+    ...client,
+  });
+  link.set();
+  t.teardown(async () => {
+    link.set();
+    store.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  return { store, bucket, folder };
+}
+
+async function keysOf(store: S3BlobStore): Promise<string[]> {
+  const keys: string[] = [];
+  for await (const some of store.olderThan(0)) keys.push(...some);
+  return keys;
+}
+
+/** Positions all over a number of bytes. */
+const positions = (bytes: number, count: number): number[] =>
+  Array.from({ length: count }, (_, index) => Math.floor((index * (bytes - 1)) / (count - 1)));
+
+/** How many bytes a put sends and is sent. */
+async function lengthsOfPut(store: S3BlobStore, bytes: Uint8Array) {
+  link.set();
+  const key = await store.put(inChunks(bytes));
+  const lengths = { sent: link.bytesSent, received: link.bytesReceived };
+  await store.delete(key);
+  return lengths;
+}
+
+t.test("an upload whose connection is cut once, at whatever byte, is there as a whole", async (t) => {
+  const { store, bucket } = await openStore(t);
+  for (const bytes of [whole, whole.subarray(0, 1_000)]) {
+    const lengths = await lengthsOfPut(store, bytes);
+    for (const way of ["sent", "received"] as const)
+      for (const at of positions(lengths[way], 7)) {
+        link.set({ [way]: at });
+        const key = await store.put(inChunks(bytes));
+        t.equal(link.met, 1, `${way} ${at}: it was cut`);
+        link.set();
+        t.ok((await all(store.read(key))).equals(bytes), `${way} ${at}`);
+        await store.delete(key);
+      }
+  }
+  t.same(await keysOf(store), []);
+  await store.removeParts(0);
+  t.same((await server.contents(bucket)).parts, []);
+});
+
+t.test(
+  "an upload whose store is gone from some byte on is told, and leaves nothing that stays",
+  async (t) => {
+    const { store, bucket } = await openStore(t, { attempts: 1 });
+    const { store: direct } = await openStore(t, { url: server.url, bucket });
+    for (const bytes of [whole, whole.subarray(0, 1_000)]) {
+      const lengths = await lengthsOfPut(store, bytes);
+      for (const way of ["sent", "received"] as const)
+        for (const at of positions(lengths[way], 7)) {
+          link.set({ [way]: at, forGood: true });
+          const put = store.put(inChunks(bytes));
+          const lost = await put.then(
+            () => undefined,
+            (error: unknown) => error as Error,
+          );
+          t.match(lost, { name: "S3Failure" }, `${way} ${at}`);
+          link.set();
+          // Where only the last answer was lost, all of it is there, and is tidied up as what no row names.
+          for (const key of await keysOf(direct)) {
+            t.ok((await all(direct.read(key))).equals(bytes), `${way} ${at}: as a whole`);
+            await direct.delete(key);
+          }
+        }
+    }
+    await direct.removeParts(0);
+    t.same(await server.contents(bucket), { objects: [], parts: [] });
+  },
+);
+
+t.test("what a killed process has sent is no blob, and goes when it is old", async (t) => {
+  const { store, bucket } = await openStore(t);
+  const kept = await store.put(inChunks(whole));
+  const module = new URL("../../src/storage/s3-blob-store.js", import.meta.url).href;
+  const options = {
+    address: { bucket, prefix: "p/" },
+    aws: { endpoint: link.url, region: "us-east-1" },
+    copies: { folder: "/nowhere", bytes: 0 },
+    partBytes,
+  };
+  const script = `
+    import { S3BlobStore } from ${JSON.stringify(module)};
+    await new S3BlobStore(${JSON.stringify(options)}).put((async function* () {
+      for (let part = 0; part < 3; part++) yield Buffer.alloc(${partBytes});
+      process.stdout.write("begun");
+      await new Promise((resolve) => setTimeout(resolve, 60_000));
+    })());`;
+  const writer = spawn(process.execPath, ["--input-type=module", "--eval", script], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  await once(writer.stdout, "data");
+  writer.kill("SIGKILL");
+  await once(writer, "exit");
+  t.equal((await server.contents(bucket)).parts.length, 1, "what was sent of it");
+  t.same(await keysOf(store), [kept]);
+  await store.removeParts(3_600_000);
+  t.equal((await server.contents(bucket)).parts.length, 1, "while it is young it may be written still");
+  await store.removeParts(0);
+  t.same(await server.contents(bucket), { objects: [`p/${kept.slice(0, 2)}/${kept}`], parts: [] });
+});
+
+t.test("a read that is cut goes on where it was, and one that cannot ends with an error", async (t) => {
+  const { store } = await openStore(t);
+  const key = await store.put(inChunks(whole));
+  link.set();
+  await all(store.read(key));
+  const received = link.bytesReceived;
+  for (const at of positions(received, 8)) {
+    link.set({ received: at });
+    t.ok((await all(store.read(key))).equals(whole), `cut at ${at} of ${received}`);
+    t.equal(link.met, 1);
+  }
+  link.set({ received: 100_000 });
+  const range = { first: 10, last: 140_000 };
+  t.ok((await all(store.read(key, { range }))).equals(whole.subarray(10, 140_001)));
+  for (const at of positions(received, 4)) {
+    link.set({ received: at, forGood: true });
+    await t.rejects(all(store.read(key)), { name: "S3Failure" }, `gone at ${at}`);
+  }
+  link.set({ received: 60_000, forGood: true });
+  await t.rejects(
+    store.withLocalCopy(key, async () => t.fail("a part of it")),
+    { name: "S3Failure" },
+  );
+  link.set();
+  t.ok((await store.withLocalCopy(key, (path) => readFile(path))).equals(whole));
+});
+
+t.test("a server that is busy is asked again, and one that stays so is told", async (t) => {
+  const { store } = await openStore(t);
+  const key = await store.put(inChunks(whole));
+  for (const status of [500, 503]) {
+    // The connection that is kept for the next request is closed, too, which is one attempt.
+    link.set({ status, times: 1 });
+    t.ok((await all(store.read(key))).equals(whole));
+    t.equal(link.met, 1);
+    link.set({ status, times: 1 });
+    const other = await store.put(inChunks(whole));
+    t.ok((await all(store.read(other))).equals(whole));
+    link.set({ status, times: 1_000 });
+    await t.rejects(all(store.read(key)), { name: "S3Failure", status });
+    await t.rejects(store.size(key), { name: "S3Failure", status });
+    await t.rejects(store.put(inChunks(whole)), { name: "S3Failure", status });
+    await t.rejects(store.mark(), { name: "S3Failure", status });
+    await t.rejects(store.setAside(key), { name: "S3Failure", status });
+  }
+  link.set();
+  t.equal(await store.size(key), whole.length);
+});
+
+t.test("a slow server is waited for, and a silent one is not", async (t) => {
+  const { store } = await openStore(t, { silenceMs: 700, attempts: 1 });
+  link.set({ delayMs: 100 });
+  const key = await store.put(inChunks(whole));
+  t.ok((await all(store.read(key))).equals(whole));
+  link.set({ silent: true });
+  await t.rejects(all(store.read(key)), { name: "S3Failure", reason: "TimeoutError" });
+  await t.rejects(store.put(inChunks(whole)), { name: "S3Failure" });
+  const leaving = new AbortController();
+  const read = all(store.read(key, { signal: leaving.signal }));
+  leaving.abort();
+  await t.rejects(read, { name: "AbortError" });
+});
+
+t.test("whoever pauses while reading holds no connection, and gets the rest", async (t) => {
+  const { store } = await openStore(t, { url: server.url, partBytes: 8_000_000 });
+  const bytes = Buffer.alloc(3_000_000, "paused");
+  const key = await store.put(inChunks(bytes, 100_000));
+  const got: Uint8Array[] = [];
+  let hasPaused = false;
+  const connections = () =>
+    process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
+  for await (const chunk of store.read(key)) {
+    got.push(chunk);
+    if (hasPaused) continue;
+    hasPaused = true;
+    const open = () => connections() > 0;
+    for (let round = 0; round < 200 && open(); round++)
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    t.notOk(open());
+  }
+  t.ok(Buffer.concat(got).equals(bytes));
+});
+
+t.test("an error tells neither keys nor signatures", async (t) => {
+  const { store } = await openStore(t);
+  const secret = "quite-secret-words";
+  process.env.AWS_SECRET_ACCESS_KEY = secret;
+  t.teardown(() => useS3({ ...server, url: link.url }));
+  const wrong = new S3BlobStore({
+    address: { bucket: "bucket", prefix: "" },
+    aws: { endpoint: link.url, region: "us-east-1" },
+    copies: { folder: "/nowhere", bytes: 0 },
+  });
+  const error = await wrong.mark().catch((reason: unknown) => reason as Error);
+  t.match(error, { name: "S3Failure", status: 403 });
+  const shown = JSON.stringify(error, Object.getOwnPropertyNames(error));
+  for (const hidden of [secret, server.key, "AWS4", "Signature="]) t.notOk(shown.includes(hidden), hidden);
+  wrong.close();
+  useS3({ ...server, url: link.url });
+  t.equal(await store.mark(), undefined);
+});
+
+t.test("copies take as much disk as they may, and none is taken from who reads it", async (t) => {
+  const { store, folder } = await openStore(t, { bytes: 2.5 * whole.length });
+  const keys = await Promise.all([1, 2, 3, 4].map(() => store.put(inChunks(whole))));
+  const copies = async () => {
+    const names = await readdir(folder, { recursive: true, withFileTypes: true });
+    return names.filter((entry) => entry.isFile()).map(({ name }) => name);
+  };
+  await store.withLocalCopy(keys[0]!, async (first) => {
+    for (const key of keys.slice(1)) await store.withLocalCopy(key, (path) => readFile(path));
+    t.ok((await readFile(first)).equals(whole));
+  });
+  t.same((await copies()).sort(), [keys[0]!, keys[3]!].sort(), "the one that was in use, and the last");
+  link.set();
+  const uses = Array.from({ length: 5 }, () => store.withLocalCopy(keys[3]!, (path) => readFile(path)));
+  await Promise.all(uses);
+  t.equal(link.bytesReceived, 0, "it is here already");
+  await Promise.all(keys.map((key) => store.withLocalCopy(key, (path) => readFile(path))));
+  t.equal((await copies()).length, 2);
+
+  const other = await openStore(t);
+  const key = await other.store.put(inChunks(whole));
+  await other.store.withLocalCopy(key, (path) => rm(path));
+  t.ok((await other.store.withLocalCopy(key, (path) => readFile(path))).equals(whole), "fetched anew");
+  await other.store.delete(key);
+  await t.rejects(
+    other.store.withLocalCopy(key, async () => undefined),
+    BlobNotFound,
+  );
+  t.same(await readdir(other.folder).then(([own]) => readdir(join(other.folder, own!))), []);
+});
