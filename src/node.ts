@@ -52,7 +52,7 @@ import { printSemaphore } from "./print/semaphore.js";
 import { SearchService } from "./search/search-service.js";
 import { manyClients } from "./storage/connection-slots.js";
 import { pruneAnswers } from "./storage/idempotency-keys.js";
-import { openBlobs } from "./storage/open-blobs.js";
+import { openBlobs, placeOf } from "./storage/open-blobs.js";
 import { openDatabase } from "./storage/postgres.js";
 import { DatabaseProbe } from "./storage/probe.js";
 import { startPruning } from "./storage/pruning.js";
@@ -105,16 +105,14 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   const tilesRedis = config.tilesRedisUrl === "" ? redis : openRedis(config.tilesRedisUrl, log);
   const bodies = new BodyThreads(log);
   const image = createImageHost(config, log);
-  const folder = await PictureFolder.open(join(config.dataDir, "drawn-pictures"), {
-    blobs: openBlobs(config),
-    image,
-  });
+  const stored = openBlobs(config);
+  const folder = await PictureFolder.open(join(config.dataDir, "drawn-pictures"), { blobs: stored, image });
   const render = startRenderHost(config, log, folder.path);
   const transfer = createTransferHost(config, log);
   const files = createFileExports(config, log);
   const pictureFiles = new PictureFiles(join(config.dataDir, "resized"), config.images.diskBytes, log);
-  const blobs = withPictureFiles(openBlobs(config), pictureFiles);
-  const store = new StoreWatch({ db, blobs, log });
+  const blobs = withPictureFiles(stored, pictureFiles);
+  const store = new StoreWatch({ db, blobs, log, place: placeOf(config) });
   const rasterServices = createRasterServices(config, {
     image,
     log,

@@ -2,28 +2,48 @@ import { type Clock, systemClock } from "../clock.js";
 import type { Log } from "../log.js";
 import { BlobNotFound, type BlobStore } from "../storage/blob-store.js";
 import type { Database, Queryable } from "../storage/postgres.js";
+import { S3Failure } from "../storage/s3-client.js";
 
 /**
  * Whether the store of blobs is the one that the database tells of: both carry the id of the installation. A folder that was
- * not mounted, or another one, looks like a store in which everything was deleted.
+ * not mounted, or another one, or another bucket, looks like a store in which everything was deleted.
  */
 
 /** - `unmarked`: both may be marked as belonging together: nothing says that they do not */
 export type StoreState = "ours" | "unmarked" | "missing" | "another's";
 
+export type StorePlace = "folder" | "bucket";
+
 /** What is found of a store that is not ours, and what to do. */
 export const storeProblems = {
-  missing: {
-    found: "the folder of files is not this installation's: it lacks what the database names",
-    advice:
-      "mount or copy the folder `files` of this installation's data folder to where it was, or set dataDir to where it is; " +
-      "if it is lost for ever, put the id of the table mapwright.installation into `files/installation`",
+  folder: {
+    missing: {
+      found: "the folder of files is not this installation's: it lacks what the database names",
+      advice:
+        "mount or copy the folder `files` of this installation's data folder to where it was, or set dataDir to where it is; " +
+        "if it is lost for ever, put the id of the table mapwright.installation into `files/installation`",
+    },
+    "another's": {
+      found: "the folder of files belongs to another installation",
+      advice:
+        "set dataDir to this installation's own folder, or for a new one to a new folder; if the files are this installation's " +
+        "all the same, put the id of the table mapwright.installation into `files/installation`, or delete that file if there is none",
+    },
   },
-  "another's": {
-    found: "the folder of files belongs to another installation",
-    advice:
-      "set dataDir to this installation's own folder, or for a new one to a new folder; if the files are this installation's " +
-      "all the same, put the id of the table mapwright.installation into `files/installation`, or delete that file if there is none",
+  bucket: {
+    missing: {
+      found: "the bucket of files is not this installation's: it lacks what the database names",
+      advice:
+        "set blobs to the bucket and prefix that this installation had, or copy its files there; if they are lost for ever, " +
+        "put the id of the table mapwright.installation into the object `installation` there",
+    },
+    "another's": {
+      found: "the bucket of files belongs to another installation",
+      advice:
+        "set blobs to this installation's own bucket and prefix, or for a new one to a new prefix; if the files are this " +
+        "installation's all the same, put the id of the table mapwright.installation into the object `installation` there, or " +
+        "delete that object if there is none",
+    },
   },
 } as const;
 
@@ -82,20 +102,25 @@ async function claimStore(db: Database, blobs: BlobStore): Promise<StoreState> {
 
 /** Looks at the store again and again, as folders come and go, and logs what is wrong. */
 export class StoreWatch {
-  private last: StoreState = "unmarked";
+  private last: StoreState | "away" = "unmarked";
   private looking: Promise<boolean> | undefined;
   private until = Number.NEGATIVE_INFINITY;
 
   /** @param sharedMs how long an answer holds */
   constructor(
-    private readonly on: { readonly db: Database; readonly blobs: BlobStore; readonly log: Log },
+    private readonly on: {
+      readonly db: Database;
+      readonly blobs: BlobStore;
+      readonly log: Log;
+      readonly place?: StorePlace;
+    },
     private readonly sharedMs = 1_000,
     private readonly clock: Pick<Clock, "now"> = systemClock,
   ) {}
 
   /**
-   * Whether the store is this installation's. Never rejects: while nobody can know, it is what it was. A disk that does not
-   * answer is asked once: each question holds one of the few threads that read files.
+   * Whether the store is this installation's, and there. Never rejects: while nobody can know, it is what it was. A disk that
+   * does not answer is asked once: each question holds one of the few threads that read files.
    */
   isOurs(): Promise<boolean> {
     if (this.looking === undefined || this.clock.now() >= this.until) {
@@ -108,19 +133,25 @@ export class StoreWatch {
   }
 
   private async look(): Promise<boolean> {
-    const { db, blobs, log } = this.on;
+    const { db, blobs, log, place = "folder" } = this.on;
     try {
       const state = await claimStore(db, blobs);
       if (state !== this.last) {
-        if (isForeign(state)) log.error(storeProblems[state], "files are not this installation's");
+        if (isForeign(state)) log.error(storeProblems[place][state], "files are not this installation's");
         else if (isForeign(this.last)) log.info("files are this installation's again");
+        else if (this.last === "away") log.info("the store of files answers again");
       }
       this.last = state;
     } catch (error) {
-      log.warn({ err: error }, "it could not be found out whose the files are");
+      if (error instanceof S3Failure) {
+        if (this.last !== "away")
+          log.error({ err: error }, "the store of files does not do what it is asked");
+        this.last = "away";
+      } else log.warn({ err: error }, "it could not be found out whose the files are");
     }
-    return !isForeign(this.last);
+    return this.last !== "away" && !isForeign(this.last);
   }
 }
 
-export const isForeign = (state: StoreState): state is keyof typeof storeProblems => state in storeProblems;
+export const isForeign = (state: StoreState | "away"): state is keyof typeof storeProblems.folder =>
+  state in storeProblems.folder;

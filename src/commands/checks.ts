@@ -3,14 +3,12 @@ import { mkdtemp, rmdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
-import { compareStore, isForeign, storeProblems } from "../catalog/installation.js";
 import { purgeServicesOf } from "../cdn/purge-services.js";
 import type { Config } from "../config.js";
 import { createLog } from "../log.js";
 import { programName } from "../program-name.js";
 import { adviceOnRefusal } from "../storage/connection-errors.js";
 import { pendingMigrations } from "../storage/migrate.js";
-import { openBlobs } from "../storage/open-blobs.js";
 import { requireOwnSession, UnfitSession } from "../storage/own-session.js";
 import { openRedis } from "../storage/redis.js";
 import { keptAlive, sessionOptions } from "../storage/session-settings.js";
@@ -73,7 +71,7 @@ export async function checkCdn(config: Config): Promise<Check[]> {
   );
 }
 
-const clientOptions = (url: string): pg.ClientConfig => ({
+export const clientOptions = (url: string): pg.ClientConfig => ({
   connectionString: url,
   options: sessionOptions({}),
   connectionTimeoutMillis: 5_000,
@@ -288,29 +286,6 @@ export async function checkData(dataDir: string): Promise<Check[]> {
     }
   }
   return [];
-}
-
-/** Whether the folder of files is the one that the database tells of. @returns nothing where there are no tables that say so */
-export async function checkStore(config: Pick<Config, "dataDir" | "databaseUrl">): Promise<Check[]> {
-  const client = new pg.Client(clientOptions(config.databaseUrl));
-  client.on("error", () => undefined);
-  const name = "files";
-  try {
-    await client.connect();
-    const { pending } = await pendingMigrations(client);
-    if (pending.length > 0) return [];
-    await client.query("set search_path = mapwright, public");
-    const query = async (text: string) => (await client.query(text)).rows;
-    const state = await compareStore({ query }, openBlobs(config));
-    if (!isForeign(state)) return [good(name, "those of this installation")];
-    const { found, advice } = storeProblems[state];
-    return [bad(name, found, advice)];
-  } catch {
-    // Other checks tell of the database and of the folder.
-    return [];
-  } finally {
-    await client.end().catch(() => undefined);
-  }
 }
 
 /** Who can read `/metrics`. */

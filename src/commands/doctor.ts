@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { programName } from "../program-name.js";
+import { checkFiles } from "./check-files.js";
 import { checkRaster } from "./check-raster.js";
 import {
   type Check,
@@ -11,7 +12,6 @@ import {
   checkPlugins,
   checkPostgres,
   checkRedis,
-  checkStore,
 } from "./checks.js";
 import { type CommandEnvironment, CommandError, configOf, print } from "./environment.js";
 import { table } from "./table.js";
@@ -34,7 +34,7 @@ export function register(program: Command, env: CommandEnvironment): void {
           checkNative(),
           checkPlugins(config.visualPlugins),
           checkData(config.dataDir),
-          checkStore(config),
+          checkFiles(config),
           checkRaster(config),
           checkMetrics(config),
           checkCdn(config),

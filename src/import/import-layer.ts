@@ -4,7 +4,7 @@ import { causedBy, failed, isDiskFull, noRoomText } from "../errors.js";
 import type { ImportResponse } from "../hosts/import-messages.js";
 import type { TransferHost } from "../hosts/transfer.js";
 import type { Log } from "../log.js";
-import { openBlobs } from "../storage/open-blobs.js";
+import { type BlobSettings, openBlobs } from "../storage/open-blobs.js";
 import type { Database } from "../storage/postgres.js";
 import { type ImportFolder, makeImportFolder } from "./import-folder.js";
 import type { Imported, ImportOptions, ImportSource, ImportTarget } from "./import-request.js";
@@ -18,7 +18,7 @@ export interface ImportDependencies {
   readonly db: Database;
   readonly transfer: Pick<TransferHost, "import" | "takeSlot">;
   readonly log: Log;
-  readonly config: Pick<Config, "dataDir" | "transfer">;
+  readonly config: Pick<Config, "transfer"> & BlobSettings;
 }
 
 /**

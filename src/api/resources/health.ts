@@ -10,7 +10,7 @@ import type { Services } from "../services.js";
 const answerMs = 2_000;
 
 const wrongFiles =
-  "The folder of files is not this installation's, or does not answer: the command doctor and the log say what to do.";
+  "The folder or bucket of files is not this installation's, or does not answer: the command doctor and the log say what to do.";
 
 /**
  * 503 when PostgreSQL does not respond, without which nothing can be answered, and when the server is about to stop; else 200. Without Redis, a host process or its
@@ -117,8 +117,8 @@ export const healthOperations: readonly Operation[] = [
     tag: "Server",
     summary: "Whether the server is ready to handle requests",
     details:
-      "Checks PostgreSQL, Redis, the processes for rendering and for import and export, and whether the folder of files is the " +
-      "one that the database tells of; a `hint` says what to do about that. `degraded`: PostgreSQL is there, something else is " +
+      "Checks PostgreSQL, Redis, the processes for rendering and for import and export, and whether the folder or bucket of files is " +
+      "the one that the database tells of; a `hint` says what to do about that. `degraded`: PostgreSQL is there, something else is " +
       "not; public tiles are served.",
     methods: ["GET"],
     path: "/health/ready",
