@@ -50,8 +50,7 @@ export class S3BlobStore implements BlobStore {
     this.copies = new LocalCopies(copies.folder, copies.bytes, this);
   }
 
-  async put(source: string | AsyncIterable<Uint8Array>): Promise<string> {
-    const key = randomUUID();
+  async put(source: string | AsyncIterable<Uint8Array>, key: string = randomUUID()): Promise<string> {
     await this.uploads.put(this.blob(key), source);
     if (typeof source === "string") await removeQuietly(source);
     return key;
