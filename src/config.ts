@@ -2,6 +2,7 @@ import { accessSync, constants, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod";
 import { problemOfBlobAddress, problemOfEndpoint } from "./blob-address.js";
+import { parametersOf, problemOf } from "./database-hosts.js";
 import { didYouMean } from "./near-name.js";
 
 /**
@@ -32,10 +33,9 @@ const text = z.string("a text");
 const folder = text.transform((given) => (given === "" ? "" : resolve(given)));
 /** The files that an address of PostgreSQL names for TLS: a client that connects says of one that is missing only its path. */
 function requireFilesOfTls(url: string, context: z.RefinementCtx): void {
-  if (!URL.canParse(url)) return;
-  const { searchParams } = new URL(url);
+  const parameters = parametersOf(url);
   for (const name of ["sslrootcert", "sslcert", "sslkey"]) {
-    const file = searchParams.get(name);
+    const file = parameters.get(name);
     if (!file) continue;
     try {
       accessSync(file, constants.R_OK);
@@ -78,7 +78,10 @@ const neededOfCdn: Readonly<Record<string, Readonly<Record<string, string>>>> = 
 
 export const configSchema = z.strictObject({
   databaseUrl: text
-    .regex(/^postgres(ql)?:\/\//, "an address such as postgresql://user:password@host:5432/name")
+    .superRefine((url, context) => {
+      const message = problemOf(url);
+      if (message !== undefined) context.addIssue({ code: "custom", message });
+    })
     .superRefine(requireFilesOfTls)
     .default("postgresql:///mapwright"),
   redisUrl: text

@@ -107,7 +107,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   const image = createImageHost(config, log);
   const stored = openBlobs(config);
   const folder = await PictureFolder.open(join(config.dataDir, "drawn-pictures"), { blobs: stored, image });
-  const render = startRenderHost(config, log, folder.path);
+  const render = startRenderHost(config, log, folder.path, () => db.url);
   const transfer = createTransferHost(config, log);
   const files = createFileExports(config, log);
   const pictureFiles = new PictureFiles(join(config.dataDir, "resized"), config.images.diskBytes, log);

@@ -250,7 +250,11 @@ export class ChangeLog implements Changes {
     for (;;) {
       if (this.mustRegister) await this.register();
       const { token } = this.missed;
-      const [row] = await this.listener.query<DatabaseHistory>(`select ${historySql} from epoch e`);
+      const [row] = await this.listener.query<DatabaseHistory & { readonly isReadOnly: boolean }>(
+        `select ${historySql}, current_setting('transaction_read_only') = 'on' as "isReadOnly" from epoch e`,
+      );
+      // Another server may take writes now, of which this one hears late or never.
+      if (row!.isReadOnly) throw new Error("The database takes no writes.");
       if (row!.replaced || row!.token !== this.epoch) throw new Error("The database has another history.");
       this.missed.refresh();
       if (!this.mustRegister) return token;

@@ -1,4 +1,4 @@
-import pg from "pg";
+import type pg from "pg";
 import { compareStore, isForeign, storeProblems } from "../catalog/installation.js";
 import type { Config } from "../config.js";
 import { programName } from "../program-name.js";
@@ -7,7 +7,8 @@ import { pendingMigrations } from "../storage/migrate.js";
 import { openBlobs, placeOf, s3Options } from "../storage/open-blobs.js";
 import { S3BlobStore } from "../storage/s3-blob-store.js";
 import { S3Failure } from "../storage/s3-client.js";
-import { bad, type Check, clientOptions, good } from "./checks.js";
+import { bad, type Check, good } from "./check.js";
+import { connected } from "./checks.js";
 import { reasonOf } from "./environment.js";
 
 /** The checks of `mapwright doctor` that look at the files of the installation. */
@@ -79,15 +80,15 @@ function adviceOn(error: unknown): string {
 
 /** Whether the store is the one that the database tells of. @returns nothing where there are no tables that say so */
 async function checkMark(config: Config, store: BlobStore): Promise<Check[]> {
-  const client = new pg.Client(clientOptions(config.databaseUrl));
-  client.on("error", () => undefined);
   const name = "files";
+  let client: pg.Client | undefined;
   try {
-    await client.connect();
-    const { pending } = await pendingMigrations(client);
+    const own = await connected(config.databaseUrl);
+    client = own;
+    const { pending } = await pendingMigrations(own);
     if (pending.length > 0) return [];
-    await client.query("set search_path = mapwright, public");
-    const query = async (text: string) => (await client.query(text)).rows;
+    await own.query("set search_path = mapwright, public");
+    const query = async (text: string) => (await own.query(text)).rows;
     const state = await compareStore({ query }, store);
     if (!isForeign(state)) return [good(name, "those of this installation")];
     const { found, advice } = storeProblems[placeOf(config)][state];
@@ -96,6 +97,6 @@ async function checkMark(config: Config, store: BlobStore): Promise<Check[]> {
     // Other checks tell of the database and of the store.
     return [];
   } finally {
-    await client.end().catch(() => undefined);
+    await client?.end().catch(() => undefined);
   }
 }

@@ -9,7 +9,7 @@ import { removeQuietly } from "../remove-quietly.js";
 import { openBlobs } from "../storage/open-blobs.js";
 import { mapSource } from "../style/mapnik-xml.js";
 import { rasterDatasources, rasterStyle } from "../tiles/raster-drawing.js";
-import { bad, type Check, good } from "./checks.js";
+import { bad, type Check, good } from "./check.js";
 import { reasonOf } from "./environment.js";
 
 /** The check of `mapwright doctor` that draws a raster layer as the server does. */

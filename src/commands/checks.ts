@@ -5,35 +5,21 @@ import { promisify } from "node:util";
 import pg from "pg";
 import { purgeServicesOf } from "../cdn/purge-services.js";
 import type { Config } from "../config.js";
+import type { DatabaseHost } from "../database-hosts.js";
 import { createLog } from "../log.js";
 import { programName } from "../program-name.js";
 import { adviceOnRefusal } from "../storage/connection-errors.js";
 import { pendingMigrations } from "../storage/migrate.js";
 import { requireOwnSession, UnfitSession } from "../storage/own-session.js";
+import { Primary } from "../storage/primary.js";
 import { openRedis } from "../storage/redis.js";
 import { keptAlive, sessionOptions } from "../storage/session-settings.js";
 import { defaultFace } from "../style/fonts.js";
 import { loadPlugins } from "../visual/plugins.js";
+import { bad, type Check, good } from "./check.js";
 import { reasonOf } from "./environment.js";
 
 /** The checks of `mapwright doctor`. */
-
-export interface Check {
-  readonly name: string;
-  readonly ok: boolean;
-  /** What was found. */
-  readonly found: string;
-  /** What to do about a problem, or better. */
-  readonly advice?: string;
-}
-
-export const good = (name: string, found: string): Check => ({ name, ok: true, found });
-export const bad = (name: string, found: string, advice: string): Check => ({
-  name,
-  ok: false,
-  found,
-  advice,
-});
 
 export function checkNode(): Check[] {
   const [major, minor] = process.versions.node.split(".").map(Number) as [number, number];
@@ -71,28 +57,36 @@ export async function checkCdn(config: Config): Promise<Check[]> {
   );
 }
 
-export const clientOptions = (url: string): pg.ClientConfig => ({
-  connectionString: url,
-  options: sessionOptions({}),
-  connectionTimeoutMillis: 5_000,
-  query_timeout: 10_000,
-  ...keptAlive,
-});
+/** Connected to the server that takes writes, if the address names several. */
+export const connected = (address: string): Promise<pg.Client> => new Primary(address).connect(connectedTo);
 
-/** Version, extensions and schema. */
-export async function checkPostgres(url: string): Promise<Check[]> {
-  const client = new pg.Client(clientOptions(url));
+async function connectedTo({ url }: Pick<DatabaseHost, "url">): Promise<pg.Client> {
+  const client = new pg.Client({
+    connectionString: url,
+    options: sessionOptions({}),
+    connectionTimeoutMillis: 5_000,
+    query_timeout: 10_000,
+    ...keptAlive,
+  });
   client.on("error", () => undefined);
   try {
     await client.connect();
   } catch (error) {
     await client.end().catch(() => undefined);
+    throw error;
+  }
+  return client;
+}
+
+/** Version, extensions and schema. */
+export async function checkPostgres(url: string): Promise<Check[]> {
+  let client: pg.Client;
+  try {
+    client = await connected(url);
+  } catch (error) {
+    const found = error instanceof UnfitSession ? error.message : `cannot be reached: ${reasonOf(error)}`;
     return [
-      bad(
-        "PostgreSQL",
-        `cannot be reached: ${reasonOf(error)}`,
-        adviceOnRefusal(error) ?? "start it (`npm start` does), or set DATABASE_URL",
-      ),
+      bad("PostgreSQL", found, adviceOnRefusal(error) ?? "start it (`npm start` does), or set DATABASE_URL"),
     ];
   }
   try {
@@ -103,11 +97,7 @@ export async function checkPostgres(url: string): Promise<Check[]> {
         ? good("PostgreSQL", version)
         : bad("PostgreSQL", version, "15 or later is needed"),
     ];
-    await requireOwnSession(client, async () => {
-      const other = new pg.Client(clientOptions(url));
-      await other.connect();
-      return other;
-    });
+    await requireOwnSession(client, () => connected(url));
     const extensions = await client.query<{ name: string; version: string | null; offered: boolean }>(
       `select wanted.name, e.extversion as version, a.name is not null as offered
        from unnest(array['postgis', 'pg_trgm', 'unaccent']) wanted (name)

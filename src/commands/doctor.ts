@@ -1,9 +1,10 @@
 import type { Command } from "commander";
 import { programName } from "../program-name.js";
+import type { Check } from "./check.js";
 import { checkFiles } from "./check-files.js";
+import { checkHosts } from "./check-hosts.js";
 import { checkRaster } from "./check-raster.js";
 import {
-  type Check,
   checkCdn,
   checkData,
   checkMetrics,
@@ -28,6 +29,7 @@ export function register(program: Command, env: CommandEnvironment): void {
       const checks: Check[] = (
         await Promise.all([
           checkNode(),
+          checkHosts(config.databaseUrl),
           checkPostgres(config.databaseUrl),
           checkRedis(config.redisUrl),
           config.tilesRedisUrl === "" ? [] : checkRedis(config.tilesRedisUrl, true),

@@ -57,7 +57,15 @@ export const sections: readonly Section[] = [
     groups: [
       group("Set it up", "install", "first-settings", "behind-a-proxy", "systemd"),
       group("Keep it safe", "backup", "restore", "upgrade", "move-to-another-machine"),
-      group("Let it grow", "disk-use", "database-elsewhere", "redis", "several-nodes", "cdn"),
+      group(
+        "Let it grow",
+        "disk-use",
+        "database-elsewhere",
+        "replicated-database",
+        "redis",
+        "several-nodes",
+        "cdn",
+      ),
       group("Watch it", "health-and-metrics", "fair-shares", "secrets", "load-tests", "troubleshooting"),
     ],
   },

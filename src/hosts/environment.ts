@@ -1,3 +1,4 @@
+import { hostsOf, loginOf, namesHost, parametersOf, withHosts } from "../database-hosts.js";
 import { sessionOptions } from "../storage/session-settings.js";
 
 /**
@@ -9,7 +10,9 @@ export function hostEnvironment(
   threads: number,
   statementTimeoutMs: number,
 ): Record<string, string> {
-  const url = new URL(databaseUrl);
+  const hosts = hostsOf(databaseUrl);
+  const parameters = parametersOf(databaseUrl);
+  const { user, password, database } = loginOf(databaseUrl);
   const environment: Record<string, string> = {
     PATH: "/usr/local/bin:/usr/bin:/bin",
     LANG: "C.UTF-8",
@@ -22,34 +25,28 @@ export function hostEnvironment(
       statement_timeout: statementTimeoutMs,
     }),
     PGAPPNAME: "mapwright render",
-    PGCONNECT_TIMEOUT: "5",
+    // Of each server; it cannot be shorter than 2.
+    PGCONNECT_TIMEOUT: hosts.length > 1 ? "2" : "5",
+    // Also of a single one, which may be a proxy: what a standby has is not what there is now.
+    PGTARGETSESSIONATTRS: "read-write",
   };
-  const host = databaseHost(url);
   const set = (name: string, value: string) => {
     if (value !== "") environment[name] = value;
   };
-  set("PGHOST", host);
-  set("PGPORT", url.searchParams.get("port") ?? url.port);
-  set("PGUSER", decodeURIComponent(url.username));
-  set("PGPASSWORD", decodeURIComponent(url.password));
-  set("PGDATABASE", decodeURIComponent(url.pathname.slice(1)));
+  set("PGHOST", hosts.map(({ host }) => host).join());
+  set("PGPORT", hosts.map(({ port }) => port).join());
+  set("PGUSER", user);
+  set("PGPASSWORD", password);
+  set("PGDATABASE", database);
   for (const name of ["sslmode", "sslrootcert", "sslcert", "sslkey"]) {
-    set(`PG${name.toUpperCase()}`, url.searchParams.get(name) ?? "");
+    set(`PG${name.toUpperCase()}`, parameters.get(name) ?? "");
   }
   return environment;
 }
 
-/** Where a URL names no host, it is the one that the server itself connects to (pg's default). */
-const databaseHost = (url: URL): string =>
-  url.searchParams.get("host") ?? (decodeURIComponent(url.hostname) || (process.env.PGHOST ?? "localhost"));
-
 /** The URL with its host: in the render host PGHOST is a list that only libpq understands. */
-function withHost(databaseUrl: string): string {
-  const url = new URL(databaseUrl);
-  if (url.hostname !== "" || url.searchParams.has("host")) return databaseUrl;
-  url.searchParams.set("host", databaseHost(url));
-  return url.href;
-}
+const withHost = (databaseUrl: string): string =>
+  namesHost(databaseUrl) ? databaseUrl : withHosts(databaseUrl, hostsOf(databaseUrl));
 
 /**
  * The environment of the render host. A render that has waited for `maxWaitMs` for others is given up. Besides the threads that draw, and as many for renders that take long, it has one that

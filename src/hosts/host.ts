@@ -20,6 +20,8 @@ import { Overruns } from "./overruns.js";
 /** kind → [request, response], both plain data. */
 export type Messages = Record<string, [request: unknown, response: unknown]>;
 
+type HostEnvironment = Readonly<Record<string, string>>;
+
 /** A valid task got no result. */
 export class HostError extends Error {
   constructor(
@@ -40,7 +42,8 @@ export interface HostOptions {
   readonly name: string;
   /** Which worker the child runs: a folder of workers/. */
   readonly worker: "render" | "transfer" | "image";
-  readonly environment: Readonly<Record<string, string>>;
+  /** Of its processes; a function is called for each. */
+  readonly environment: HostEnvironment | (() => HostEnvironment);
   /** Whether the child has a folder for sockets, MAPWRIGHT_SOCKETS, that no other account can look into. */
   readonly hasSockets?: boolean;
   /** Tasks that the child is given at once. */
@@ -357,11 +360,11 @@ export class WorkerHost<M extends Messages> {
 
   private fork(): ChildProcess {
     const entry = fileURLToPath(new URL("../../workers/host.js", import.meta.url));
-    const { limits } = this.options;
+    const { limits, environment } = this.options;
     return fork(entry, [this.options.worker, String(this.options.concurrency)], {
       serialization: "advanced",
       env: {
-        ...this.options.environment,
+        ...(typeof environment === "function" ? environment() : environment),
         ...(this.sockets !== undefined && { MAPWRIGHT_SOCKETS: this.sockets }),
       },
       // Not the server's standard output, which commands write to.

@@ -25,16 +25,22 @@ export const tasksAtOnce = (renders: number): { concurrency: number; mostOfOwner
 /**
  * Starts the child process with Mapnik.
  * @param pictures folder that the files of pictures lie in
+ * @param databaseUrl as it is when a process starts
  */
-export function startRenderHost(config: Config, log: Log, pictures = ""): RenderHost {
+export function startRenderHost(
+  config: Config,
+  log: Log,
+  pictures = "",
+  databaseUrl = () => config.databaseUrl,
+): RenderHost {
   const maxWaitMs = config.tiles.deadlineMs;
-  const environment = (renders: number) => ({
+  const environment = (renders: number) => () => ({
     ...importIsolation,
     // Of images, only those that an import of ours has made are opened, by Mapnik.
     GDAL_DISABLE_READDIR_ON_OPEN: "EMPTY_DIR",
     GDAL_PAM_ENABLED: "NO",
     GDAL_CACHEMAX: "64",
-    ...renderEnvironment(config.databaseUrl, renders, {
+    ...renderEnvironment(databaseUrl(), renders, {
       statementTimeoutMs: Math.floor(statementShare * config.tiles.deadlineMs),
       maxWaitMs,
     }),

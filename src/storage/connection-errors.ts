@@ -11,6 +11,8 @@ const codeOf = (error: unknown): string => String((error as { code?: unknown }).
 
 /** The server is unreachable or refuses connections: network errors, cannot_connect_now, too_many_connections. */
 const unreachable = new Set(["ECONNREFUSED", "ENOENT", "ENOTFOUND", "EAI_AGAIN", "57P03", "53300"]);
+/** read_only_sql_transaction: the server has become a standby, or is kept from writing while another takes its place. */
+const readOnlyCode = "25006";
 /** Message of the error of a connection beside the pool that nobody answers. */
 const noAnswer = "timeout expired";
 
@@ -19,7 +21,9 @@ const brokenSocket = new Set([
   "ECONNABORTED",
   "EPIPE",
   "ETIMEDOUT",
+  "EHOSTDOWN",
   "EHOSTUNREACH",
+  "ENETDOWN",
   "ENETUNREACH",
 ]);
 
@@ -41,7 +45,8 @@ export function connectFailed(error: unknown): never {
 export function adviceOnRefusal(error: unknown): string | undefined {
   const code = codeOf(error);
   const { message } = error as Error;
-  if (error instanceof UnfitSession) return error.advice;
+  if (error instanceof UnfitSession)
+    return (error.cause === undefined ? undefined : adviceOnRefusal(error.cause)) ?? error.advice;
   if (code.startsWith("28") && message.endsWith("no encryption"))
     return `PostgreSQL may want an encrypted connection, by sslmode in DATABASE_URL: \`${programName()} help database-elsewhere\`.`;
   if (code.startsWith("28"))
@@ -55,9 +60,18 @@ export function adviceOnRefusal(error: unknown): string | undefined {
   return undefined;
 }
 
+/** Whether a statement was refused because its server takes no writes: it was not executed. */
+export const isReadOnly = (error: unknown): boolean =>
+  error instanceof UnfitSession || (error instanceof pg.DatabaseError && error.code === readOnlyCode);
+
 /** Whether the connection is unusable after this error: true unless only a statement failed. */
 export const endsConnection = (error: unknown): boolean =>
-  !(error instanceof pg.DatabaseError) || error.severity === "FATAL" || error.severity === "PANIC";
+  !(error instanceof pg.DatabaseError) ||
+  error.severity === "FATAL" ||
+  error.severity === "PANIC" ||
+  error.code === readOnlyCode ||
+  // Of a pooler, too: the connection to the server is lost.
+  error.code?.startsWith("08") === true;
 
 /**
  * Gives the error of a cancelled statement the code query_canceled, as other cancelled statements have it: GEOS says with an
@@ -68,16 +82,26 @@ export function markCancelled(error: unknown): void {
 }
 
 /** Whether the connection had been lost, or was closed, before the statement: the client did not send it. */
-export const isUnsent = (error: unknown): boolean =>
+const isUnsent = (error: unknown): boolean =>
   error instanceof Error && /^Client (has|was) .* is not queryable$/.test(error.message);
 
-/** Whether the connection was lost before a statement or while it ran, so that its outcome is unknown unless `isUnsent`. */
+/** Whether a statement that failed because of its connection was certainly not executed, so that it may be sent to another. */
+export const isUndone = (error: unknown): boolean => isUnsent(error) || isReadOnly(error);
+
+/** Whether the connection was lost before a statement or while it ran, so that its outcome is unknown unless `isUndone`. */
 export function isConnectionLost(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return endsConnection(error);
   if (!(error instanceof Error)) return false;
-  return isUnsent(error) || /^Connection terminated/.test(error.message) || brokenSocket.has(codeOf(error));
+  return isUndone(error) || /^Connection terminated/.test(error.message) || brokenSocket.has(codeOf(error));
 }
 
 /** The failure when the connection is lost in a read, or in a transaction before its commit: nothing was changed. */
 export const connectionLost = (cause: unknown): Failure =>
-  causedBy(busy("The connection to the database was lost; nothing was done."), cause);
+  causedBy(
+    busy(
+      isReadOnly(cause)
+        ? "The database takes no writes just now; nothing was done."
+        : "The connection to the database was lost; nothing was done.",
+    ),
+    cause,
+  );

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import type { DatabaseHost } from "../database-hosts.js";
 import type { Log } from "../log.js";
 import { FairSemaphore } from "../queues/fair-semaphore.js";
 import { AbandonedReads } from "./abandoned-reads.js";
 import { CancelRequests } from "./cancel-requests.js";
-import { connectFailed } from "./connection-errors.js";
+import { connectFailed, isReadOnly } from "./connection-errors.js";
 import {
   ConnectionSlots,
   mostSlowOf,
@@ -16,6 +17,8 @@ import {
 import { sharedCores } from "./database-cores.js";
 import { connectionOf, destroy, HoldingClient, isReady } from "./heartbeat.js";
 import { requireOwnSession } from "./own-session.js";
+import { PreparedStatements } from "./prepared-statements.js";
+import { followReports, Primary, refusalOf } from "./primary.js";
 import { keptAlive, sessionOptions } from "./session-settings.js";
 import { Watchdog } from "./watchdog.js";
 
@@ -55,8 +58,6 @@ const settingsOf = (timeoutMs: number, nodeId = "") => ({
   "mapwright.node": nodeId,
 });
 
-/** Maximum number of prepared statements per connection; each takes some 50 kB on the server. */
-const statementsPerConnection = 200;
 /** Time to wait for a response beyond the statement timeout of the server. */
 const responseGraceMs = 5_000;
 /** Batches of lists that may wait for their turn. */
@@ -86,14 +87,14 @@ export class Connections {
   /** Semaphore of lists, each admitted for a batch: a slot for one costs PostgreSQL nothing while its reader is busy. */
   readonly batches: FairSemaphore;
   readonly abandoned = new AbandonedReads();
+  readonly statements = new PreparedStatements();
   private pool: pg.Pool;
-  private readonly statementNames = new Map<string, string>();
-  private statementCount = 0;
-  /** Names of the statements that a connection has prepared. */
-  private readonly prepared = new WeakMap<pg.ClientBase, Set<string>>();
+  private readonly primary: Primary;
   private readonly watchdog = new Watchdog<pg.ClientBase>(destroy);
-  /** All that are open, of the pool and beside it. */
-  private readonly open = new Set<pg.ClientBase>();
+  /** All that are open, of the pool and beside it, and the server of each. */
+  private readonly open = new Map<pg.ClientBase, DatabaseHost>();
+  /** Connections of the present pool. */
+  private pooled = new WeakSet<pg.ClientBase>();
   private isCut = false;
   private readonly mostSilenceMs: number;
   private readonly log: Log;
@@ -111,13 +112,36 @@ export class Connections {
       timeoutMs: batchWaitMs,
       refusal: "Too many long lists are being read now.",
     });
+    this.primary = new Primary(url, {
+      onMoved: (to) => this.moved(to),
+      onGone: (host) => this.closeThoseOf((other) => other === host),
+    });
     this.pool = this.openPool();
   }
 
+  /** The address of the database, of several servers first that which takes writes. */
+  get url(): string {
+    return this.primary.ordered;
+  }
+
   private openPool(): pg.Pool {
-    const { url, connections, statementTimeoutMs, nodeId } = this.options;
+    const { primary, open } = this;
+    const { connections, statementTimeoutMs, nodeId } = this.options;
+    /** To the server that takes writes when it is opened. */
+    class PrimaryClient extends pg.Client {
+      constructor(options: pg.ClientConfig) {
+        const host = primary.latest;
+        super({ ...options, connectionString: host.url });
+        followReports(this);
+        open.set(this, host);
+        this.once("end", () => open.delete(this));
+      }
+    }
+    const pooled = new WeakSet<pg.ClientBase>();
+    this.pooled = pooled;
     const pool = new pg.Pool({
-      connectionString: url,
+      Client: PrimaryClient as unknown as new () => pg.ClientBase,
+      verify: (client, done) => done(refusalOf(client)),
       max: connections,
       options: sessionOptions(settingsOf(statementTimeoutMs, nodeId)),
       application_name: "mapwright",
@@ -131,7 +155,8 @@ export class Connections {
     // If a connection breaks while in use, its statement fails. Without a listener, the event would end the process.
     pool.on("connect", (client) => {
       client.on("error", () => undefined);
-      this.note(client);
+      pooled.add(client);
+      if (this.isCut) destroy(client);
     });
     return pool;
   }
@@ -156,7 +181,7 @@ export class Connections {
       (atOnce ? this.slots.force(purpose, owner) : await this.slots.wait(purpose, owner, request));
     let client: pg.PoolClient;
     try {
-      client = await this.pool.connect();
+      client = await this.primary.connect(() => this.pool.connect());
     } catch (error) {
       leave();
       return connectFailed(error);
@@ -173,8 +198,10 @@ export class Connections {
    * Returns the connection to the pool. A statement that fails is told before the server is ready for the next one: a request
    * that got the connection in between would wait for that, and pg takes no second statement meanwhile.
    */
-  private giveBack(client: pg.PoolClient, broken: Error | undefined, leave: () => void): void {
+  private giveBack(client: pg.PoolClient, failed: Error | undefined, leave: () => void): void {
     const connection = connectionOf(client);
+    const broken = failed ?? refusalOf(client);
+    if (broken && (isReadOnly(broken) || refusalOf(client))) this.demoted(client);
     const done = (error: Error | undefined) => {
       connection.off("readyForQuery", ready);
       client.off("end", ended);
@@ -192,61 +219,54 @@ export class Connections {
     client.once("end", ended);
   }
 
-  /** Runs a statement on a connection, as a prepared statement if requested. */
-  async run<Row extends object>(
-    client: pg.ClientBase,
-    text: string,
-    values: readonly unknown[],
-    prepare: boolean,
-  ): Promise<Row[]> {
-    if (!prepare) return (await client.query<Row>(text, values as unknown[])).rows;
-    let name = this.statementNames.get(text);
-    if (name === undefined) {
-      if (this.statementNames.size >= 4 * statementsPerConnection) this.statementNames.clear();
-      name = `mw${++this.statementCount}`;
-      this.statementNames.set(text, name);
-    }
-    let names = this.prepared.get(client);
-    if (!names) {
-      names = new Set();
-      this.prepared.set(client, names);
-    }
-    if (!names.has(name)) {
-      if (names.size >= statementsPerConnection) {
-        await client.query("deallocate all");
-        // pg caches the names of prepared statements and would not prepare them again.
-        (client as unknown as { connection: { parsedStatements: object } }).connection.parsedStatements = {};
-        names.clear();
-      }
-      names.add(name);
-    }
-    return (await client.query<Row>({ name, text, values: values as unknown[] })).rows;
-  }
-
   /** @throws Failure busy, also when it is no session of its own */
   async dedicated(): Promise<pg.Client> {
-    const open = () => new HoldingClient(this.options.url, settingsOf(0)).open();
-    const client = await open().catch(connectFailed);
-    this.note(client);
-    try {
-      await requireOwnSession(client, open);
-    } catch (error) {
-      await client.end().catch(() => undefined);
-      connectFailed(error);
-    }
-    return client;
+    return this.primary.connect((host) => this.openOwn(host)).catch(connectFailed);
   }
 
-  private note(client: pg.Client | pg.PoolClient): void {
-    this.open.add(client);
+  private async openOwn(host: DatabaseHost): Promise<pg.Client> {
+    const open = () => new HoldingClient(host.url, settingsOf(0)).open();
+    const client = await open();
+    this.open.set(client, host);
     client.once("end", () => this.open.delete(client));
     if (this.isCut) destroy(client);
+    try {
+      await requireOwnSession(client, open);
+      return client;
+    } catch (error) {
+      await client.end().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** @throws UnfitSession when the server has said that it takes no writes */
+  requireWritable(client: pg.ClientBase): void {
+    const refusal = refusalOf(client);
+    if (refusal) throw refusal;
   }
 
   renew(): void {
     const { pool } = this;
     this.pool = this.openPool();
     pool.end().catch((error: Error) => this.log.warn({ err: error }, "closing connections failed"));
+  }
+
+  /** Another server is the primary: what the one before says does not count any more, and it may never say it. */
+  private moved(to: DatabaseHost): void {
+    this.log.warn({ server: to.name }, "another server of DATABASE_URL takes writes now");
+    this.renew();
+    this.closeThoseOf((host) => host !== to);
+  }
+
+  private closeThoseOf(isMeant: (host: DatabaseHost) => boolean): void {
+    for (const [client, host] of this.open) if (isMeant(host)) destroy(client);
+  }
+
+  /** The server of this connection takes no writes any more: no other connection to it is used again. */
+  private demoted(client: pg.ClientBase): void {
+    const host = this.open.get(client);
+    if (host) this.primary.lose(host);
+    if (this.pooled.has(client)) this.renew();
   }
 
   counts(): DatabaseCounts {
@@ -270,7 +290,7 @@ export class Connections {
   /** Closes all connections at once, and each that is opened yet: requests that wait for the database fail. */
   cut(): void {
     this.isCut = true;
-    for (const client of this.open) destroy(client);
+    this.closeThoseOf(() => true);
   }
 
   async close(): Promise<void> {

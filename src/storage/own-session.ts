@@ -21,6 +21,7 @@ interface Session {
   /** Process of the server. */
   readonly pid: number;
   readonly isStandby: boolean;
+  readonly isReadOnly: boolean;
   readonly silence: string;
 }
 
@@ -42,16 +43,22 @@ export async function requireOwnSession(client: pg.Client, another: () => Promis
       "a pooler drops the settings that sessions ask for (options)",
       "Connect to PostgreSQL itself, or past the pooler.",
     );
-  if (session.isStandby)
-    throw new UnfitSession(
-      "the server is a standby, which takes no writes",
-      "Let DATABASE_URL lead to the primary.",
-    );
+  if (session.isStandby) throw standby();
+  if (session.isReadOnly) throw readOnly();
 }
+
+export const standby = (): UnfitSession =>
+  new UnfitSession("the server is a standby, which takes no writes", "Let DATABASE_URL lead to the primary.");
+export const readOnly = (): UnfitSession =>
+  new UnfitSession(
+    "the server is read-only (default_transaction_read_only)",
+    "Let DATABASE_URL lead to the primary, or let that server take writes.",
+  );
 
 async function sessionOf(client: pg.ClientBase): Promise<Session> {
   const { rows } = await client.query<Session>(
     `select pg_backend_pid() as pid, pg_is_in_recovery() as "isStandby",
+       current_setting('transaction_read_only') = 'on' as "isReadOnly",
        current_setting('idle_in_transaction_session_timeout') as silence`,
   );
   return rows[0]!;

@@ -1,11 +1,12 @@
 import pg from "pg";
 import { outcomeUnknown } from "../errors.js";
 import type { Cancelling } from "./cancel-requests.js";
+import { committed } from "./commit.js";
 import {
   connectionLost,
   endsConnection,
   isConnectionLost,
-  isUnsent,
+  isUndone,
   markCancelled,
 } from "./connection-errors.js";
 import type { Purpose, SlotOwner } from "./connection-slots.js";
@@ -81,6 +82,7 @@ export interface DatabaseUse extends SlotOwner {
 }
 
 export interface Database extends Queryable {
+  /** The address, of several servers first that which takes writes. */
   readonly url: string;
   /** The same connections, used for somebody. Without it the statements are those of the server. */
   for(use: DatabaseUse): Database;
@@ -140,9 +142,11 @@ interface StatementQueue {
   hasEnded?: boolean;
 }
 
+/** How often a write is sent that was certainly not executed: another server may have taken the place of the first one. */
+const mostAttempts = 2;
+
 /** Statements on connections of the pool, for one use. */
 class PooledDatabase implements Database {
-  readonly url: string;
   readonly apart: Database = this;
   /** Slots of one task in which it writes. */
   private writing = 0;
@@ -152,8 +156,10 @@ class PooledDatabase implements Database {
     private readonly connections: Connections,
     private readonly lookups: Lookups,
     private readonly use: DatabaseUse,
-  ) {
-    this.url = connections.options.url;
+  ) {}
+
+  get url(): string {
+    return this.connections.url;
   }
 
   for(use: DatabaseUse): Database {
@@ -190,7 +196,11 @@ class PooledDatabase implements Database {
     { signal = this.readSignal(), prepare = false, timeoutMs }: QueryOptions = {},
   ): Promise<Row[]> {
     const { connections } = this;
-    return this.reading(signal, (client) => connections.run<Row>(client, text, values, prepare), timeoutMs);
+    return this.reading(
+      signal,
+      (client) => connections.statements.run<Row>(client, text, values, prepare),
+      timeoutMs,
+    );
   }
 
   lookup<Row extends object>(lookup: Lookup, key: number): Promise<Row | undefined> {
@@ -206,7 +216,7 @@ class PooledDatabase implements Database {
     values: readonly unknown[] = [],
     { prepare = false }: Pick<QueryOptions, "prepare"> = {},
   ): Promise<Row[]> {
-    return this.autocommit((client) => this.connections.run<Row>(client, text, values, prepare));
+    return this.autocommit((client) => this.connections.statements.run<Row>(client, text, values, prepare));
   }
 
   execute(text: string, values: readonly unknown[] = []): Promise<number> {
@@ -282,44 +292,65 @@ class PooledDatabase implements Database {
 
   /** Runs a single statement with autocommit. */
   private async autocommit<T>(statement: (client: pg.ClientBase) => Promise<T>): Promise<T> {
-    const { client, release } = await this.writer();
-    let broken: Error | undefined;
-    try {
-      return await statement(client);
-    } catch (error) {
-      if (endsConnection(error)) broken = error as Error;
-      if (!isConnectionLost(error)) throw error;
-      throw isUnsent(error) ? connectionLost(error) : outcomeUnknown(error);
-    } finally {
-      release(broken);
+    for (let attempt = 1; ; attempt++) {
+      const { client, release } = await this.writer();
+      let broken: Error | undefined;
+      try {
+        return await committed(client, () => statement(client));
+      } catch (error) {
+        if (endsConnection(error)) broken = error as Error;
+        if (!isConnectionLost(error)) throw error;
+        if (!isUndone(error)) throw outcomeUnknown(error);
+        if (attempt === mostAttempts) throw connectionLost(error);
+      } finally {
+        release(broken);
+      }
+    }
+  }
+
+  /** A connection on which a transaction has begun. */
+  private async begun(): Promise<Lease> {
+    const { connections } = this;
+    for (let attempt = 1; ; attempt++) {
+      const lease = await this.writer();
+      try {
+        await lease.client.query("begin");
+        // A server that is kept from writing says so with its answer.
+        connections.requireWritable(lease.client);
+        return lease;
+      } catch (error) {
+        lease.release(error as Error);
+        if (!isConnectionLost(error)) throw error;
+        if (attempt === mostAttempts) throw connectionLost(error);
+      }
     }
   }
 
   async transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
-    const { client, release } = await this.writer();
+    const { client, release } = await this.begun();
     let broken: Error | undefined;
     let committing = false;
     const queue: StatementQueue = { last: Promise.resolve() };
     // Between its statements the process may have to do something else for long.
     const stopHeartbeat = startHeartbeat(client);
     try {
-      await client.query("begin");
       const result = await work(this.inside(client, queue));
       await queue.last;
       queue.hasEnded = true;
       committing = true;
-      const { command } = await client.query("commit");
+      const { command } = await committed(client, () => client.query("commit"));
       // If `work` ignored a failed statement, PostgreSQL rolls back instead of committing.
       if (command !== "COMMIT") throw new Error("A statement of the transaction had failed.");
       return result;
     } catch (error) {
       queue.hasEnded = true;
       await queue.last;
+      if (isConnectionLost(error)) broken = error as Error;
       await client.query("rollback").catch((failure: Error) => {
-        broken = failure;
+        broken ??= failure;
       });
       if (!isConnectionLost(error)) throw error;
-      throw committing && !isUnsent(error) ? outcomeUnknown(error) : connectionLost(error);
+      throw committing && !isUndone(error) ? outcomeUnknown(error) : connectionLost(error);
     } finally {
       stopHeartbeat();
       release(broken);
@@ -349,7 +380,7 @@ class PooledDatabase implements Database {
       values: readonly unknown[] = [],
       options?: QueryOptions,
     ): Promise<Row[]> =>
-      inTurn(text, () => connections.run<Row>(client, text, values, options?.prepare === true));
+      inTurn(text, () => connections.statements.run<Row>(client, text, values, options?.prepare === true));
     return {
       query,
       write: query,

@@ -1,10 +1,11 @@
 import type pg from "pg";
 import { type Clock, systemClock } from "../clock.js";
 import { destroy } from "./heartbeat.js";
+import { readOnly } from "./own-session.js";
 import type { Database } from "./postgres.js";
 
 /**
- * Whether PostgreSQL answers: asked over a connection of its own, so that what users do keeps nobody from knowing it. The
+ * Whether PostgreSQL answers, and takes writes: asked over a connection of its own, so that what users do keeps nobody from knowing it. The
  * connection stays open; one that is lost or silent is replaced.
  */
 
@@ -80,7 +81,10 @@ export class DatabaseProbe {
         // A connection that comes too late takes no other's place.
         if (isOver || this.isClosed) return this.drop(client);
         this.client = client;
-        await client.query("select 1");
+        const { rows } = await client.query<{ isReadOnly: boolean }>(
+          `select current_setting('transaction_read_only') = 'on' as "isReadOnly"`,
+        );
+        if (rows[0]?.isReadOnly) throw readOnly();
       };
       work().then(
         () => end(true),

@@ -76,6 +76,16 @@ t.test("a write whose answer could not be read afterwards says that it was done"
   t.equal(await folders("three"), 1);
 });
 
+t.test("a write that is lost with its BEGIN is sent again over another connection", async (t) => {
+  for (const before of [true, false]) {
+    const name = `begun ${before}`;
+    link.severAt("begin\0", { before });
+    const answer = await post("m/folders/", { name });
+    t.equal(answer.status, 200, answer.text);
+    t.equal(await folders(name), 1);
+  }
+});
+
 for (const [path, wish, count] of [
   ["m/layers/l/objects/", (name: string) => ({ fields: { name } }), objects],
   ["m/folders/", (name: string) => ({ name }), folders],
@@ -86,7 +96,6 @@ for (const [path, wish, count] of [
       ["not committed", "commit\0", true, 0],
       ["kept", '{"kind":"json', false, 0],
       ["held", "savepoint part\0", false, 0],
-      ["begun", "begin\0", false, 0],
     ] as const) {
       const send = () => post(path, wish(name), `${path} ${name}`.replaceAll(" ", "-"));
       link.severAt(at, { before });

@@ -1,10 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, mkdtempSync, openSync } from "node:fs";
-import { rm, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { handOver, inheritedFolder, serviceAccount, spawnOptions } from "../../src/local-services/account.js";
 import { programsFor } from "../../src/local-services/cluster.js";
@@ -18,8 +19,12 @@ export interface Cluster {
   sql(database: string, text: string): Promise<object[]>;
   /** Copies the files of the running cluster (pg_basebackup); the copy is not started. */
   baseBackup(options?: { readonly standby?: boolean }): Promise<ClusterFiles>;
+  /** Waits until it has a standby that commits wait for (`synchronous_standby_names`). */
+  makeSynchronous(): Promise<void>;
   /** Stops immediately, as after a crash. */
   kill(): Promise<void>;
+  /** Ends all its processes without a word, as when its machine loses power; the kernel closes its connections. */
+  crash(): Promise<void>;
 }
 
 /** Files of a cluster that is not running. */
@@ -145,8 +150,31 @@ export class Clusters {
         );
         return files;
       },
+      makeSynchronous: () => this.makeSynchronous(url),
       kill: () => this.end(name),
+      crash: () => this.crash(name),
     };
+  }
+
+  private async makeSynchronous(url: string): Promise<void> {
+    const client = new pg.Client({ connectionString: `${url}/postgres` });
+    await client.connect();
+    try {
+      await client.query("alter system set synchronous_standby_names = '*'");
+      await client.query("select pg_reload_conf()");
+      const isSynchronous = async () =>
+        (await client.query("select from pg_stat_replication where sync_state = 'sync'")).rowCount! > 0;
+      while (!(await isSynchronous())) await sleep(20);
+    } finally {
+      await client.end();
+    }
+  }
+
+  private async crash(name: string): Promise<void> {
+    if (!this.running.delete(name)) return;
+    const [pid = ""] = (await readFile(join(this.folder, name, "postmaster.pid"), "utf8")).split("\n");
+    const children = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8");
+    for (const one of [pid, ...children.split(" ").filter(Boolean)]) end(Number(one));
   }
 
   private async end(name: string): Promise<void> {
@@ -166,6 +194,15 @@ export class Clusters {
     // Not "close": a started server keeps the inherited file descriptors open.
     const [code] = (await once(child, "exit")) as [number | null];
     if (code !== 0) throw new Error(`${program} failed: ${output}`);
+  }
+}
+
+/** One that has ended by itself is ended. */
+function end(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
   }
 }
 

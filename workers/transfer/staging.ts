@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import pg from "pg";
 import { type CopyStreamQuery, from as copyFrom } from "pg-copy-streams";
+import { Primary } from "../../src/storage/primary.js";
 import { keptAlive, sessionOptions } from "../../src/storage/session-settings.js";
 
 /** Header (signature, flags, extension length) and trailer of PostgreSQL's binary COPY format. */
@@ -25,16 +26,7 @@ export class StagingTable {
   /** Connects and creates the empty table. */
   static async create(databaseUrl: string, table: string): Promise<StagingTable> {
     if (!/^[a-z0-9_]{1,60}$/.test(table)) throw new Error("The name of the staging table is not valid.");
-    const client = new pg.Client({
-      connectionString: databaseUrl,
-      options: sessionOptions({ search_path: "mapwright,public", statement_timeout: 0 }),
-      application_name: "mapwright transfer",
-      connectionTimeoutMillis: 5_000,
-      ...keptAlive,
-    });
-    // The running command rejects as well when the connection breaks.
-    client.on("error", () => undefined);
-    await client.connect();
+    const client = await new Primary(databaseUrl).connect((host) => connected(host.url));
     const staging = new StagingTable(client, `staging.${table}`);
     try {
       await client.query(
@@ -104,4 +96,18 @@ export class StagingTable {
     if (this.copy?.errored) throw this.copy.errored;
     await once(this.copy!, event);
   }
+}
+
+async function connected(url: string): Promise<pg.Client> {
+  const client = new pg.Client({
+    connectionString: url,
+    options: sessionOptions({ search_path: "mapwright,public", statement_timeout: 0 }),
+    application_name: "mapwright transfer",
+    connectionTimeoutMillis: 5_000,
+    ...keptAlive,
+  });
+  // The running command rejects as well when the connection breaks.
+  client.on("error", () => undefined);
+  await client.connect();
+  return client;
 }

@@ -13,7 +13,8 @@ const wrongFiles =
   "The folder or bucket of files is not this installation's, or does not answer: the command doctor and the log say what to do.";
 
 /**
- * 503 when PostgreSQL does not respond, without which nothing can be answered, and when the server is about to stop; else 200. Without Redis, a host process or its
+ * 503 when PostgreSQL does not respond, or takes no writes, without which little can be answered, and when the server is about to
+ * stop; else 200. Without Redis, a host process or its
  * files the node is degraded: public tiles and much else are served, and a balancer that sees the same of all nodes must not stop them.
  * The body has the state of each.
  */
@@ -117,14 +118,14 @@ export const healthOperations: readonly Operation[] = [
     tag: "Server",
     summary: "Whether the server is ready to handle requests",
     details:
-      "Checks PostgreSQL, Redis, the processes for rendering and for import and export, and whether the folder or bucket of files is " +
-      "the one that the database tells of; a `hint` says what to do about that. `degraded`: PostgreSQL is there, something else is " +
+      "Checks PostgreSQL, which has to take writes, Redis, the processes for rendering and for import and export, and whether the " +
+      "folder or bucket of files is the one that the database tells of; a `hint` says what to do about that. `degraded`: PostgreSQL is there, something else is " +
       "not; public tiles are served.",
     methods: ["GET"],
     path: "/health/ready",
     answer: answers("The server can be sent requests.", state(["ready", "degraded"], { checks })),
     unavailable: answers(
-      "PostgreSQL does not respond, and the failed checks are false; or the server is about to stop, and answers until then.",
+      "PostgreSQL does not respond, or is a standby, and the failed checks are false; or the server is about to stop, and answers until then.",
       state(["not ready", "stopping"], { checks }),
     ),
     handle: ready,

@@ -1,5 +1,7 @@
 import type { Socket } from "node:net";
 import pg from "pg";
+import type { DatabaseHost } from "../../../src/database-hosts.js";
+import { followReports, isStandby, Primary } from "../../../src/storage/primary.js";
 import { keptAlive } from "../../../src/storage/session-settings.js";
 
 /** Connections to PostgreSQL that statements of Mapnik take in turns. */
@@ -28,8 +30,11 @@ export class Backends {
   private readonly idle: Backend[] = [];
   private readonly waiting: Waiter[] = [];
   private open = 0;
+  private readonly primary: Primary;
 
-  constructor(private readonly options: BackendOptions) {}
+  constructor(private readonly options: BackendOptions) {
+    this.primary = new Primary(options.url);
+  }
 
   /** A connection that nobody else uses, to be released. @throws when none can be opened */
   async acquire(): Promise<Backend> {
@@ -38,7 +43,7 @@ export class Backends {
       return new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));
     this.open++;
     try {
-      return await this.connect();
+      return await this.primary.connect((host) => this.connect(host));
     } catch (error) {
       this.closed();
       throw error;
@@ -59,9 +64,9 @@ export class Backends {
   }
 
   /** pg authenticates; then the connection is used without it. */
-  private async connect(): Promise<Backend> {
+  private async connect(host: DatabaseHost): Promise<Backend> {
     const client = new pg.Client({
-      connectionString: this.options.url,
+      connectionString: host.url,
       options: this.options.settings,
       application_name: "mapwright render",
       connectionTimeoutMillis: connectMs,
@@ -69,9 +74,14 @@ export class Backends {
     });
     // Without a listener, the event would end the process.
     client.on("error", () => undefined);
+    followReports(client);
     await client.connect();
     const socket = (client as unknown as { connection: { stream: Socket } }).connection.stream;
     if (socket.destroyed) throw new Error("The connection was closed.");
+    if (isStandby(client)) {
+      socket.destroy();
+      throw new Error("The server is a standby.");
+    }
     socket.removeAllListeners("data");
     const backend = { socket };
     // What the server says unasked, such as that it shuts down, is for nobody.

@@ -46,6 +46,9 @@ export const greeting = Buffer.concat([
   message("S", "client_encoding", "UTF8"),
   message("S", "standard_conforming_strings", "on"),
   message("S", "integer_datetimes", "on"),
+  // Else libpq asks whether the server takes writes (PGTARGETSESSIONATTRS).
+  message("S", "in_hot_standby", "off"),
+  message("S", "default_transaction_read_only", "off"),
   message("K", int32(0), int32(0)),
   ready,
 ]);

@@ -2,6 +2,7 @@ import { readdirSync, statfsSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import pg from "pg";
 import type { ExportFileRequest, ExportFileResponse } from "../../../src/hosts/export-messages.js";
+import { Primary } from "../../../src/storage/primary.js";
 import { keptAlive, sessionOptions } from "../../../src/storage/session-settings.js";
 import { planFields } from "./fields.js";
 import { planFiles } from "./files.js";
@@ -23,14 +24,27 @@ const writingMs = 600_000;
  * number. After a failure the folder may hold parts of files.
  */
 export async function exportFile(request: ExportFileRequest): Promise<ExportFileResponse> {
+  const client = await new Primary(request.databaseUrl).connect((host) => connected(host.url, request));
+  try {
+    await client.query("begin isolation level repeatable read read only");
+    return await write(client, request);
+  } catch (error) {
+    if (error instanceof Unwritable) return { ok: false, reason: error.reason, error: error.message };
+    throw error;
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+async function connected(url: string, { statementTimeoutMs }: ExportFileRequest): Promise<pg.Client> {
   const client = new pg.Client({
-    connectionString: request.databaseUrl,
+    connectionString: url,
     options: sessionOptions({
       search_path: "mapwright,public",
       jit: "off",
       timezone: "UTC",
       client_connection_check_interval: 1_000,
-      statement_timeout: request.statementTimeoutMs,
+      statement_timeout: statementTimeoutMs,
       // Between what it reads it writes files, which takes as long as the disk does.
       idle_in_transaction_session_timeout: writingMs,
       // Large rows lie unread meanwhile.
@@ -43,15 +57,7 @@ export async function exportFile(request: ExportFileRequest): Promise<ExportFile
   // The running command rejects as well when the connection breaks.
   client.on("error", () => undefined);
   await client.connect();
-  try {
-    await client.query("begin isolation level repeatable read read only");
-    return await write(client, request);
-  } catch (error) {
-    if (error instanceof Unwritable) return { ok: false, reason: error.reason, error: error.message };
-    throw error;
-  } finally {
-    await client.end().catch(() => undefined);
-  }
+  return client;
 }
 
 async function write(client: pg.Client, request: ExportFileRequest): Promise<ExportFileResponse> {

@@ -93,7 +93,8 @@ const advice: Readonly<Record<ExecutionCode, Advice>> = {
     remedy: "Send it again after the seconds in `Retry-After`.",
   },
   outcome_unknown: {
-    meaning: "The connection to the database was lost while it saved: nobody knows whether it was saved.",
+    meaning:
+      "The connection to the database was lost while it saved, or the database did not say in time that it has: nobody knows whether it was saved.",
     remedy: "Send the request again with the same `Idempotency-Key`; without one, look first.",
   },
   internal: {

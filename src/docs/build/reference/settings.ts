@@ -4,7 +4,7 @@ import { ConfigError, configKeys, environmentName, loadConfig } from "../../../c
 
 const meanings: Readonly<Record<string, string>> = {
   databaseUrl:
-    "The address of PostgreSQL, 15 or later with PostGIS. If it is not set, `npm start` and `serve --local` start a private one. [A database elsewhere](../operating/database-elsewhere.md).",
+    "The address of PostgreSQL, 15 or later with PostGIS; of a [replicated one](../operating/replicated-database.md) with all its servers, `postgresql://user:password@one:5432,two:5432/name`. If it is not set, `npm start` and `serve --local` start a private one. [A database elsewhere](../operating/database-elsewhere.md).",
   redisUrl:
     "The address of Redis; also `rediss://` for an encrypted connection, and `unix://` for a socket. If it is not set, `npm start` and `serve --local` start a private one. [Redis](../operating/redis.md).",
   tilesRedisUrl:
