@@ -25,3 +25,14 @@ t.test("every host has the database's address, also if its URL names no host", (
   t.equal(renderEnvironment(whole, 1, limits).MAPWRIGHT_DATABASE_URL, whole);
   t.end();
 });
+
+t.test("of several servers libpq is told all, and to take the one that takes writes", async (t) => {
+  t.match(hostEnvironment("postgres://u:p@a:5433,b/m?target_session_attrs=any", 1, 1), {
+    PGHOST: "a,b",
+    PGPORT: "5433,",
+    PGUSER: "u",
+    PGPASSWORD: "p",
+    PGDATABASE: "m",
+    PGTARGETSESSIONATTRS: "read-write",
+  });
+});

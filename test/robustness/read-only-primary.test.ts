@@ -42,7 +42,8 @@ t.test("while a commit waits for a standby nothing of ours ends it", async (t) =
   t.equal(answer.status, 503, answer.text);
   t.equal(answer.json.code, "outcome_unknown", "its time was up");
   t.match(answer.headers.get("retry-after"), /^\d+$/);
-  await sleep(1_000);
+  // PostgreSQL looks every 5 s whether a client is there (client_connection_check_interval).
+  await sleep(6_000);
   t.equal((await waiting()).length, 1, "it waits on");
   t.equal(await count(), before, "nobody has seen it yet");
   await set("synchronous_standby_names = ''");
@@ -153,6 +154,16 @@ t.test("a primary that is kept from writing is left for its standby", async (t) 
   );
   t.equal(await painted(), true, "the old primary, which is still there, is not read any more");
   t.equal(await count(second), before + 1);
+  const point = { type: "Point", coordinates: [30, 30] };
+  const features = [{ type: "Feature", properties: {}, geometry: point }];
+  const imported = await server.api("POST", "m/layers/a/import/?action=2", {
+    token: await server.token("admin"),
+    body: { type: "FeatureCollection", features },
+  });
+  t.equal(imported.status, 200, imported.text);
+  t.equal(await count(second), before + 2, "files are imported there");
+  const file = await server.api("GET", "m/layers/a/export/?format=fgb", { token });
+  t.equal(file.status, 200, "and exported");
   t.equal(await count(first), before);
   await waitFor(async () => (await fetch(`${server.url}/health/ready`)).status === 200);
   const sessions =
