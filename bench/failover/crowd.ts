@@ -1,0 +1,180 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** Writers and viewers of one map on several nodes, and what they are answered. */
+
+const zoom = 8;
+/** Of what is drawn, in degrees: tiles of two objects are not the same. */
+const stride = 2;
+const columns = 178;
+
+interface Place {
+  readonly lon: number;
+  readonly lat: number;
+}
+
+export class Crowd {
+  private readonly tried = new Set<string>();
+  private readonly acknowledged: string[] = [];
+  private readonly stale: string[] = [];
+  private readonly statuses = new Map<string, number>();
+  private readonly running: Promise<void>[] = [];
+  private isOver = false;
+  private lastWrite = 0;
+  private longestMs = 0;
+  private hasFailed = false;
+  private worstTileMs = 0;
+  private token = "";
+  layerId = 0;
+
+  private constructor(private readonly urls: readonly string[]) {}
+
+  static async open(urls: readonly string[]): Promise<Crowd> {
+    const crowd = new Crowd(urls);
+    const post = async (path: string, body: unknown) => {
+      const answer = await crowd.ask(0, "POST", path, body);
+      if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${answer.text}`);
+      return JSON.parse(answer.text) as { id: number; token: string };
+    };
+    crowd.token = (await post("login/", { user: "admin", pass: "adminadmin" })).token;
+    await post("", { code: "m" });
+    crowd.layerId = (await post("m/layers/", { code: "a", css_style: "#a { polygon-fill: #f00; }" })).id;
+    await post("m/layers/a/structure/", { code: "name", type: "string" });
+    crowd.statuses.clear();
+    return crowd;
+  }
+
+  start({ writers, viewers }: { readonly writers: number; readonly viewers: number }): void {
+    for (let writer = 0; writer < writers; writer++) this.running.push(this.write(writer));
+    for (let viewer = 0; viewer < viewers; viewer++) this.running.push(this.view(viewer));
+  }
+
+  async stop(): Promise<void> {
+    this.isOver = true;
+    await Promise.all(this.running);
+  }
+
+  /** From now on the longest time without an edit is measured. */
+  begin(): void {
+    this.statuses.clear();
+    this.longestMs = 0;
+    this.worstTileMs = 0;
+    this.hasFailed = false;
+    this.lastWrite = performance.now();
+  }
+
+  /** Whether an edit was taken since the last one that was not, or lately if all were. */
+  get hasWritten(): boolean {
+    return !this.hasFailed && performance.now() - this.lastWrite < 1_000;
+  }
+
+  told(): string {
+    const counts = [...this.statuses].sort().map(([what, count]) => `${what} ${count}`);
+    return `longest time without an edit ${Math.round(this.longestMs)} ms; slowest tile ${Math.round(this.worstTileMs)} ms; ${counts.join(", ")}`;
+  }
+
+  audit(stored: readonly string[]): string {
+    const names = new Set(stored);
+    const lost = this.acknowledged.filter((name) => !names.has(name));
+    const strange = [...names].filter((name) => !this.tried.has(name));
+    return `${this.acknowledged.length} edits answered: ${lost.length} lost, ${stored.length - names.size} done twice, ${this.stale.length} tiles stale, ${strange.length} from nowhere`;
+  }
+
+  private async ask(node: number, method: string, path: string, body: unknown, key?: string) {
+    const answer = await fetch(`${this.urls[node]}/api/2.8/p/${path}`, {
+      method,
+      headers: {
+        "content-type": "application/json",
+        ...(this.token && { "x-token": this.token }),
+        ...(key !== undefined && { "idempotency-key": key }),
+      },
+      body: JSON.stringify(body),
+    });
+    return { status: answer.status, text: await answer.text() };
+  }
+
+  private count(what: string): void {
+    this.statuses.set(what, (this.statuses.get(what) ?? 0) + 1);
+  }
+
+  private async write(writer: number): Promise<void> {
+    for (let count = 0; !this.isOver; count++) {
+      const name = `w${writer}-${count}`;
+      const at = writer * 100_000 + count;
+      const place = {
+        lon: -179 + stride * (at % columns),
+        lat: -80 + stride * (Math.floor(at / columns) % 80),
+      };
+      const node = count % this.urls.length;
+      const other = (node + 1) % this.urls.length;
+      const before = await this.tile(place, other);
+      this.tried.add(name);
+      if (!(await this.send(name, place, node))) return;
+      const after = await this.tile(place, other);
+      if (before !== undefined && before === after) this.stale.push(name);
+    }
+  }
+
+  /** Sends it until it is taken. @returns whether it was */
+  private async send(name: string, { lon, lat }: Place, node: number): Promise<boolean> {
+    // A little larger each time, so that every edit changes its tile.
+    const size = 0.3 + (this.acknowledged.length % 997) / 1_000;
+    const ring = [
+      [lon, lat],
+      [lon + size, lat],
+      [lon + size, lat + size],
+      [lon, lat + size],
+      [lon, lat],
+    ];
+    const body = { fields: { name }, geom: { type: "Polygon", coordinates: [ring] } };
+    while (!this.isOver) {
+      const { status, text } = await this.ask(node, "POST", "m/layers/a/objects/", body, name);
+      if (status === 200) {
+        this.count("edit 200");
+        this.acknowledged.push(name);
+        const now = performance.now();
+        this.longestMs = Math.max(this.longestMs, now - this.lastWrite);
+        this.lastWrite = now;
+        this.hasFailed = false;
+        return true;
+      }
+      this.hasFailed = true;
+      this.count(`edit ${status} ${codeOf(text)}`);
+      await sleep(50);
+    }
+    return false;
+  }
+
+  private async view(viewer: number): Promise<void> {
+    for (let count = 0; !this.isOver; count++) {
+      const at = (viewer * 7919 + count * 31) % 5_000;
+      await this.tile(
+        { lon: -179 + stride * (at % columns), lat: -60 + stride * Math.floor(at / columns) },
+        count % this.urls.length,
+      );
+      await sleep(20);
+    }
+  }
+
+  /** The bytes of a tile, for comparison; undefined = it could not be had as a whole. */
+  private async tile({ lon, lat }: Place, node: number): Promise<string | undefined> {
+    const side = 2 ** zoom;
+    const x = Math.floor(((lon + 0.1 + 180) / 360) * side);
+    const radians = ((lat + 0.1) * Math.PI) / 180;
+    const y = Math.floor(((1 - Math.log(Math.tan(radians) + 1 / Math.cos(radians)) / Math.PI) / 2) * side);
+    const begun = performance.now();
+    const answer = await fetch(`${this.urls[node]}/tms/p/m/?x=${x}&y=${side - 1 - y}&z=${zoom}&base=0`);
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    this.worstTileMs = Math.max(this.worstTileMs, performance.now() - begun);
+    const isWhole = answer.status === 200 && !answer.headers.has("x-tile-incomplete");
+    this.count(`tile ${answer.status}${answer.status === 200 && !isWhole ? " incomplete" : ""}`);
+    return isWhole ? bytes.toString("base64") : undefined;
+  }
+}
+
+function codeOf(text: string): string {
+  try {
+    return (JSON.parse(text) as { code: string }).code;
+  } catch {
+    return "";
+  }
+}
