@@ -4,6 +4,7 @@ import { z } from "zod";
 import { problemOfBlobAddress, problemOfEndpoint } from "./blob-address.js";
 import { parametersOf, problemOf } from "./database-hosts.js";
 import { didYouMean } from "./near-name.js";
+import { parseRedisUrl } from "./redis-url.js";
 
 /**
  * The configuration: one schema. Flags override the environment, which overrides the file, which overrides the defaults.
@@ -76,6 +77,10 @@ const neededOfCdn: Readonly<Record<string, Readonly<Record<string, string>>>> = 
   hook: { urls: "the address that is told what to drop" },
 };
 
+const addressesOfRedis =
+  "an address such as redis://127.0.0.1:6379/0, unix:///run/redis.sock, redis+sentinel://host:26379,host:26379/NAME or " +
+  "redis+cluster://host:6379,host:6379";
+
 export const configSchema = z.strictObject({
   databaseUrl: text
     .superRefine((url, context) => {
@@ -85,11 +90,11 @@ export const configSchema = z.strictObject({
     .superRefine(requireFilesOfTls)
     .default("postgresql:///mapwright"),
   redisUrl: text
-    .regex(/^(rediss?|unix):\/\//, "an address such as redis://127.0.0.1:6379/0 or unix:///run/redis.sock")
+    .refine((url) => parseRedisUrl(url) !== undefined, addressesOfRedis)
     .default("redis://127.0.0.1:6379/0"),
   /** Redis for tiles, so that these never push sessions out of the other; "" = they share one. */
   tilesRedisUrl: text
-    .regex(/^((rediss?|unix):\/\/.*)?$/, "an address such as redis://127.0.0.1:6380/0, or nothing")
+    .refine((url) => url === "" || parseRedisUrl(url) !== undefined, `${addressesOfRedis}; or nothing`)
     .default(""),
   /** Prefix of all keys in Redis, so that installations can share one. */
   redisPrefix: text.max(64, "at most 64 characters").default("mw:"),

@@ -56,7 +56,7 @@ import { openBlobs, placeOf } from "./storage/open-blobs.js";
 import { openDatabase } from "./storage/postgres.js";
 import { DatabaseProbe } from "./storage/probe.js";
 import { startPruning } from "./storage/pruning.js";
-import { openRedis } from "./storage/redis.js";
+import { briefly, connectInTime, openRedis } from "./storage/redis.js";
 import { loadIcons } from "./style/icons.js";
 import { wireTilePath } from "./tile-path.js";
 import { MapEvents } from "./tiles/map-events.js";
@@ -101,8 +101,12 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     log,
   });
   const probe = new DatabaseProbe({ db });
-  const redis = openRedis(config.redisUrl, log);
-  const tilesRedis = config.tilesRedisUrl === "" ? redis : openRedis(config.tilesRedisUrl, log);
+  const { redisPrefix: prefix } = config;
+  const redis = openRedis(config.redisUrl, log, { prefix });
+  const ownTilesRedis =
+    config.tilesRedisUrl === ""
+      ? undefined
+      : openRedis(config.tilesRedisUrl, log, { prefix, name: "The Redis of tiles" });
   const bodies = new BodyThreads(log);
   const image = createImageHost(config, log);
   const stored = openBlobs(config);
@@ -130,7 +134,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     config,
     db,
     redis,
-    tilesRedis,
+    tilesRedis: briefly(ownTilesRedis ?? redis),
     render,
     blobs,
     services: rasterServices,
@@ -184,7 +188,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     tileMemory: path.memory.counts(),
     databasePool: db.counts(),
     received: server.received(),
-    redisReady: redis.status === "ready",
+    redisReady: redis.trouble === undefined,
     listening: changes.trusted,
     limited: limits.refused,
   }));
@@ -200,7 +204,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   });
 
   const limits = new ClientLimits({
-    redis,
+    redis: briefly(redis),
     prefix: config.redisPrefix,
     perMinute: config.limits,
     clock: systemClock,
@@ -242,6 +246,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
       mostBytes: config.receiving.memoryBytes / 4,
     }),
     redis,
+    ownTilesRedis,
     catalog,
     texts: new KeptTexts(),
     sessions,
@@ -286,8 +291,8 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     metrics,
   };
 
-  await redis.connect().catch(() => undefined);
-  if (tilesRedis !== redis) await tilesRedis.connect().catch(() => undefined);
+  const stores = [redis, ownTilesRedis].filter((store) => store !== undefined);
+  await Promise.all(stores.map((store) => connectInTime(store).catch(() => undefined)));
   await changes.start();
   const purges = purgeServicesOf(config);
   if (purges.size > 0)
@@ -382,8 +387,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
         bodies.stop(),
       ]);
       await folder.remove();
-      redis.disconnect();
-      tilesRedis.disconnect();
+      for (const one of stores) one.disconnect();
       probe.close();
       await db.close();
       clearTimeout(late);

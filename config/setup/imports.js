@@ -26,6 +26,7 @@ const order = [
     "src/object-numbers",
     "src/once",
     "src/program-name",
+    "src/redis-url",
     "src/remove-quietly",
     "src/version",
   ],

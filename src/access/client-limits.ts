@@ -3,6 +3,7 @@ import type { Clock } from "../clock.js";
 import { tooMany } from "../errors.js";
 import type { Log } from "../log.js";
 import { siteFactor, siteOf } from "../queues/clients.js";
+import { togetherPrefix } from "../storage/redis/together-prefix.js";
 import type { Redis } from "../storage/redis.js";
 
 /**
@@ -76,7 +77,7 @@ return answer
 `;
 
 export interface ClientLimitsOptions {
-  readonly redis: Pick<Redis, "eval">;
+  readonly redis: Pick<Redis, "eval" | "isCluster">;
   /** Of all keys in Redis. */
   readonly prefix: string;
   readonly perMinute: MinuteLimits;
@@ -91,7 +92,11 @@ export class ClientLimits {
   /** Requests that were refused since the start. */
   refused = 0;
 
-  constructor(private readonly options: ClientLimitsOptions) {}
+  private readonly start: string;
+
+  constructor(private readonly options: ClientLimitsOptions) {
+    this.start = `${togetherPrefix(options.redis, options.prefix)}l:`;
+  }
 
   applies(work: LimitedWork): boolean {
     return this.options.perMinute[work] > 0;
@@ -123,12 +128,12 @@ export class ClientLimits {
   }
 
   private async count(counters: readonly Counter[]): Promise<Counted> {
-    const { redis, prefix, log } = this.options;
+    const { redis, log } = this.options;
     try {
       const counted = await redis.eval(
         script,
         counters.length,
-        ...counters.map(({ key }) => `${prefix}l:${key}`),
+        ...counters.map(({ key }) => `${this.start}${key}`),
         windowMs,
         ...counters.map(({ limit }) => limit),
       );

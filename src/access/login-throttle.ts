@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { busy, Failure } from "../errors.js";
 import { networkOf, siteFactor, siteOf } from "../queues/clients.js";
+import { togetherPrefix } from "../storage/redis/together-prefix.js";
 import type { Redis } from "../storage/redis.js";
 
 /**
@@ -83,11 +84,16 @@ return 0
 `;
 
 export class LoginThrottle {
+  private readonly start: string;
+
+  /** @param prefix of the installation's keys */
   constructor(
     private readonly redis: Redis,
-    private readonly prefix: string,
+    prefix: string,
     private readonly limits: ThrottleLimits,
-  ) {}
+  ) {
+    this.start = `${togetherPrefix(redis, prefix)}a:`;
+  }
 
   /** @throws Failure forbidden (as `wrongLogin`) after too many failures; busy while Redis is unavailable */
   async admit(attempt: Attempt): Promise<void> {
@@ -133,7 +139,7 @@ export class LoginThrottle {
     const network = networkOf(address);
     const site = siteOf(network);
     const key = (kind: string, ...parts: string[]) =>
-      `${this.prefix}a:${kind}:${createHash("sha256").update(JSON.stringify(parts)).digest("base64url")}`;
+      `${this.start}${kind}:${createHash("sha256").update(JSON.stringify(parts)).digest("base64url")}`;
     return {
       counters: [
         { key: key("both", login, network), limit: failuresPerLoginAndAddress },

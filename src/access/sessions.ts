@@ -1,6 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { UserName } from "../catalog/state.js";
 import { busy, type Failure } from "../errors.js";
+import { eachMatching } from "../storage/redis/together.js";
+import { togetherPrefix } from "../storage/redis/together-prefix.js";
 import type { Redis } from "../storage/redis.js";
 
 /** How a session was opened: by a login through the API, or on the command line. */
@@ -30,7 +32,7 @@ export interface Sessions {
 
 export interface SessionOptions {
   readonly idleSeconds: number;
-  /** Prefix of all keys of this installation. */
+  /** Of all keys of this installation. */
   readonly prefix: string;
 }
 
@@ -38,11 +40,17 @@ export interface SessionOptions {
 export const secretPattern = /^[A-Za-z0-9_-]{43}$/;
 const unavailable = (): Failure => busy("Sessions cannot be checked just now.");
 
+type RedisOfSessions = Pick<Redis, "get" | "getex" | "set" | "del" | "isCluster">;
+
 class RedisSessions implements Sessions {
+  private readonly start: string;
+
   constructor(
-    private readonly redis: Redis,
+    private readonly redis: RedisOfSessions,
     private readonly options: SessionOptions,
-  ) {}
+  ) {
+    this.start = sessionPrefix(togetherPrefix(redis, options.prefix));
+  }
 
   async open(session: Session): Promise<string> {
     const token = randomBytes(32).toString("base64url");
@@ -84,7 +92,7 @@ class RedisSessions implements Sessions {
   }
 
   private key(token: string): string {
-    return `${sessionPrefix(this.options.prefix)}${secretHash(token)}`;
+    return `${this.start}${secretHash(token)}`;
   }
 }
 
@@ -94,10 +102,10 @@ class RedisSessions implements Sessions {
  */
 export const secretHash = (secret: string): string => createHash("sha256").update(secret).digest("base64url");
 
-/** Followed by the hash of a token. */
+/** Followed by the hash of a token. @param prefix of keys that are used together */
 export const sessionPrefix = (prefix: string): string => `${prefix}s:`;
 
-export const openSessions = (redis: Redis, options: SessionOptions): Sessions =>
+export const openSessions = (redis: RedisOfSessions, options: SessionOptions): Sessions =>
   new RedisSessions(redis, options);
 
 /**
@@ -107,24 +115,21 @@ export const openSessions = (redis: Redis, options: SessionOptions): Sessions =>
  * @returns number of closed sessions
  */
 export async function closeSessionsOf(redis: Redis, prefix: string, accountId: number): Promise<number> {
-  const start = sessionPrefix(prefix);
+  const start = sessionPrefix(togetherPrefix(redis, prefix));
   let closed = 0;
-  let cursor = "0";
-  do {
-    const [next, found] = await redis.scan(cursor, "MATCH", `${globLiteral(start)}*`, "COUNT", 1_000);
-    cursor = next;
+  await eachMatching(redis, `${globLiteral(start)}*`, async (server, found) => {
     // Compiled styles were stored under such names, too.
     const keys = found.filter((key) => secretPattern.test(key.slice(start.length)));
-    if (keys.length === 0) continue;
-    const values = await redis.mget(keys);
+    if (keys.length === 0) return;
+    const values = await server.mget(keys);
     const own = keys.filter((_, i) => {
       const text = values[i];
       if (!text) return false;
       const session = JSON.parse(text) as Session;
       return session.accountId === accountId || session.grantedBy?.accountId === accountId;
     });
-    if (own.length > 0) closed += await redis.unlink(own);
-  } while (cursor !== "0");
+    if (own.length > 0) closed += await server.unlink(own);
+  });
   return closed;
 }
 

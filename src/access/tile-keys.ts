@@ -2,6 +2,7 @@ import { createHash, createHmac, randomBytes } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../clock.js";
 import { busy, type Failure, failed, unauthenticated } from "../errors.js";
+import { togetherPrefix } from "../storage/redis/together-prefix.js";
 import type { Redis } from "../storage/redis.js";
 import { type Session, secretHash, secretPattern, sessionPrefix } from "./sessions.js";
 
@@ -179,6 +180,8 @@ const mostKnown = 10_000;
 /** The script is run after this part of the idle time. */
 const restShare = 1 / 60;
 
+type RedisOfKeys = Pick<Redis, "get" | "mget" | "eval" | "evalsha" | "isCluster">;
+
 class RedisTileKeys implements TileKeys {
   /** By the hash of the key. */
   private readonly known = new LRUCache<string, KnownKey>({ max: mostKnown });
@@ -187,12 +190,13 @@ class RedisTileKeys implements TileKeys {
   private readonly sessions: string;
 
   constructor(
-    private readonly redis: Redis,
+    private readonly redis: RedisOfKeys,
     private readonly options: TileKeyOptions,
   ) {
-    this.keys = `${options.prefix}k:`;
-    this.accounts = `${options.prefix}ka:`;
-    this.sessions = sessionPrefix(options.prefix);
+    const prefix = togetherPrefix(redis, options.prefix);
+    this.keys = `${prefix}k:`;
+    this.accounts = `${prefix}ka:`;
+    this.sessions = sessionPrefix(prefix);
   }
 
   async make(token: string, owner: KeyOwner, seconds = this.options.seconds): Promise<TileKey> {
@@ -355,5 +359,5 @@ const unavailable = (): Failure => busy("Keys cannot be checked just now.");
 const keyOf = (token: string, nonce: string): string =>
   createHmac("sha256", token).update(`tiles ${nonce}`).digest("base64url");
 
-export const openTileKeys = (redis: Redis, options: TileKeyOptions): TileKeys =>
+export const openTileKeys = (redis: RedisOfKeys, options: TileKeyOptions): TileKeys =>
   new RedisTileKeys(redis, options);

@@ -60,6 +60,8 @@ export interface Services {
   /** Reads lists that a purged CDN keeps. */
   readonly readAhead: ReadAhead;
   readonly redis: Redis;
+  /** undefined = tiles lie in `redis`. */
+  readonly ownTilesRedis: Redis | undefined;
   readonly catalog: Catalog;
   /** Answers that are made of the catalogue alone. */
   readonly texts: Pick<KeptTexts, "of">;

@@ -1,11 +1,12 @@
+import type { Redis as Connection } from "ioredis";
 import type { Clock } from "../clock.js";
 import type { Log } from "../log.js";
-import type { Redis } from "../storage/redis.js";
+import { connectInTime, type Redis } from "../storage/redis.js";
 import type { Mark } from "./notification.js";
 
 /**
  * Acknowledges notifications of other nodes' transactions: through Redis, which spares the database, or through the
- * database if Redis does not deliver in time.
+ * database if Redis does not deliver in time. A cluster does not say whether somebody heard, so that there it is always the database.
  */
 
 export interface AcknowledgementOptions {
@@ -25,7 +26,7 @@ const redisTimeoutMs = 100;
 const maxReceiptsPerMessage = 300;
 
 export class Acknowledgements {
-  private subscriber: Redis | undefined;
+  private subscriber: Connection | undefined;
   /** Receipts to be sent at the end of this turn of the event loop, by node. */
   private readonly outgoing = new Map<string, string[]>();
 
@@ -34,7 +35,8 @@ export class Acknowledgements {
   async start(): Promise<void> {
     const { redis, prefix, nodeId, log } = this.options;
     // The client subscribes again after each reconnection.
-    const subscriber = redis.duplicate({ enableOfflineQueue: true, autoResubscribe: true });
+    const subscriber = redis.listener();
+    if (!subscriber) return;
     this.subscriber = subscriber;
     subscriber.on("error", () => undefined);
     subscriber.on("message", (_channel: string, text: string) => {
@@ -42,7 +44,7 @@ export class Acknowledgements {
       this.options.acknowledged(from, receipts);
     });
     try {
-      await subscriber.connect();
+      await connectInTime(subscriber);
     } catch {
       // The client retries; until then acknowledgements arrive through the database.
     }
@@ -74,7 +76,17 @@ export class Acknowledgements {
   }
 
   private async sendTo(node: string, receipts: readonly string[]): Promise<void> {
-    const { redis, prefix, nodeId, clock, log, notify } = this.options;
+    const { log, notify } = this.options;
+    if (this.subscriber && (await this.isHeard(node, receipts))) return;
+    await notify(node, receipts).catch((error: Error) =>
+      // The node then waits until this one's lease has expired.
+      log.debug({ err: error }, "a notification could not be acknowledged"),
+    );
+  }
+
+  /** Acknowledges through Redis. @returns whether the node has heard of it in time */
+  private async isHeard(node: string, receipts: readonly string[]): Promise<boolean> {
+    const { redis, prefix, nodeId, clock } = this.options;
     let cancel = (): void => undefined;
     const timeout = new Promise<number>((resolve) => {
       cancel = clock.after(redisTimeoutMs, () => resolve(0));
@@ -82,11 +94,7 @@ export class Acknowledgements {
     const published = redis.publish(channelOf(prefix, node), [nodeId, ...receipts].join(" ")).catch(() => 0);
     const receivers = await Promise.race([published, timeout]);
     cancel();
-    if (receivers > 0) return;
-    await notify(node, receipts).catch((error: Error) =>
-      // The node then waits until this one's lease has expired.
-      log.debug({ err: error }, "a notification could not be acknowledged"),
-    );
+    return receivers > 0;
   }
 }
 

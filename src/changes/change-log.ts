@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.js";
 import type { Log } from "../log.js";
 import type { Database } from "../storage/postgres.js";
-import type { Redis } from "../storage/redis.js";
+import { briefly, type Redis } from "../storage/redis.js";
 import { Acknowledgements } from "./acknowledgements.js";
 import type { ChangeCount } from "./count.js";
 import { LayerExtents } from "./extents.js";
@@ -15,7 +15,7 @@ import {
 } from "./history.js";
 import type { Area, LayerVersion } from "./layer-version.js";
 import { Listener } from "./listener.js";
-import { MissedChanges } from "./missed-changes.js";
+import { MissedChanges, type ReadToken } from "./missed-changes.js";
 import { type CdnState, type Mark, type PurgedVersion, parseNotification } from "./notification.js";
 import { Propagation } from "./propagation.js";
 import { deleteDroppedNode, dropNode, notify, registerNode, unregisterNode } from "./server-nodes.js";
@@ -119,7 +119,7 @@ export class ChangeLog implements Changes {
         this.listener.renew("a notification of this node's own transaction did not arrive"),
     });
     this.acknowledgements = new Acknowledgements({
-      redis,
+      redis: briefly(redis),
       prefix,
       nodeId,
       clock,
@@ -246,7 +246,7 @@ export class ChangeLog implements Changes {
    * @returns the token of missed changes that was known before the query: the changes that it was replaced for were
    *   committed before, so this node has received them
    */
-  private async verify(): Promise<string | null> {
+  private async verify(): Promise<ReadToken> {
     for (;;) {
       if (this.mustRegister) await this.register();
       const { token } = this.missed;

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Clock } from "../clock.js";
 import { busy } from "../errors.js";
 import type { Log } from "../log.js";
+import { togetherPrefix } from "../storage/redis/together-prefix.js";
 import type { Redis } from "../storage/redis.js";
 
 /**
@@ -10,10 +11,11 @@ import type { Redis } from "../storage/redis.js";
  * differ, its caches may be stale.
  */
 
-const keyOf = (prefix: string): string => `${prefix}unheard`;
+/** Where the client knows whether it has come to another server. */
+const keyOf = (redis: Client, prefix: string): string => `${togetherPrefix(redis, prefix)}unheard`;
 const newToken = (): string => randomBytes(12).toString("base64url");
 
-type Client = Pick<Redis, "get" | "set" | "del">;
+type Client = Pick<Redis, "get" | "set" | "del" | "isCluster">;
 
 /** Between two attempts to tell what could not be told. */
 const retryMs = 500;
@@ -21,26 +23,36 @@ const retryMs = 500;
 /** @throws Error while Redis is unavailable */
 export async function replaceToken(redis: Client, prefix: string): Promise<void> {
   // A Redis that is full takes no value, but lets go of one: a token that is missing is another one, too.
-  await redis.set(keyOf(prefix), newToken()).catch(() => redis.del(keyOf(prefix)));
+  const key = keyOf(redis, prefix);
+  await redis.set(key, newToken()).catch(() => redis.del(key));
 }
 
 /** The current token; null = Redis was emptied since. @throws Error while Redis is unavailable */
-const readToken = (redis: Client, prefix: string): Promise<string | null> => redis.get(keyOf(prefix));
+const readToken = (redis: Client, prefix: string): Promise<string | null> => redis.get(keyOf(redis, prefix));
 
 /** As `readToken`, but creates a token if there is none, so that a missing one means that Redis lost it. */
 async function readOrCreateToken(redis: Client, prefix: string): Promise<string | null> {
   const known = await readToken(redis, prefix);
   if (known !== null) return known;
   const token = newToken();
-  return (await redis.set(keyOf(prefix), token, "NX")) === "OK" ? token : null;
+  return (await redis.set(keyOf(redis, prefix), token, "NX")) === "OK" ? token : null;
+}
+
+/** The token, and which server of Redis it was read from (`Redis.incarnation`). */
+export interface ReadToken {
+  readonly token: string | null;
+  readonly by: string | undefined;
 }
 
 /** What one node knows of the token. */
 export class MissedChanges {
   /** The token when this node was last known to be up to date. */
   private confirmed: string | null = null;
-  /** The token that was read last. */
+  /** Which server of Redis it was read from. */
+  private confirmedBy: string | undefined;
+  /** The token that was read last, and from which server. */
   private latest: string | null = null;
+  private latestBy: string | undefined;
   /** When this node was last known to be up to date, by the clock on the wall. */
   private confirmedAt = Number.NEGATIVE_INFINITY;
   private isUnproven = false;
@@ -53,7 +65,7 @@ export class MissedChanges {
     private readonly log: Log,
     private readonly clock: Pick<Clock, "after" | "wall">,
     /** How long after it was last up to date a node may answer from its caches without a proof; 0 = not at all. */
-    private readonly unprovenMs: number,
+    private readonly unprovenMs = 0,
   ) {}
 
   /**
@@ -80,23 +92,26 @@ export class MissedChanges {
   }
 
   /** The token that was read last. */
-  get token(): string | null {
-    return this.latest;
+  get token(): ReadToken {
+    return { token: this.latest, by: this.latestBy };
   }
 
   /** Reads the token in the background: Redis may hang, and callers must not wait for it. */
   refresh(): void {
+    const { incarnation } = this.redis;
     readOrCreateToken(this.redis, this.prefix).then(
       (token) => {
         this.latest = token;
+        this.latestBy = incarnation;
       },
       () => undefined,
     );
   }
 
   /** This node has received all changes that were committed before the token was replaced again. */
-  confirm(token: string | null): void {
+  confirm({ token, by }: ReadToken): void {
     this.confirmed = token;
+    this.confirmedBy = by;
     this.confirmedAt = this.clock.wall();
     this.isUnproven = false;
   }
@@ -108,13 +123,14 @@ export class MissedChanges {
 
   /**
    * For nodes that cannot query the database: makes sure that no change was committed that this node has missed, or that it
-   * may answer without knowing that.
+   * may answer without knowing that. A replica that took the place of another Redis may not have got what that one was told
+   * last, and says nothing until this node has been up to date once more.
    * @throws Failure busy
    */
   async requireNone(cause: unknown): Promise<void> {
     // While Redis is away, too, nobody can say.
     const token = await readToken(this.redis, this.prefix).catch(() => null);
-    if (token !== null && token === this.confirmed) return;
+    if (token !== null && token === this.confirmed && this.redis.incarnation === this.confirmedBy) return;
     if (this.clock.wall() - this.confirmedAt < this.unprovenMs) {
       this.isUnproven = true;
       return;

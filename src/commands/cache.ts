@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { globLiteral } from "../access/sessions.js";
 import { counted } from "../counted.js";
 import { programName } from "../program-name.js";
+import { eachMatching } from "../storage/redis/together.js";
 import type { Redis } from "../storage/redis.js";
 import { tileKeys } from "../tiles/store.js";
 import * as warm from "./cache-warm.js";
@@ -33,20 +34,17 @@ export function register(program: Command, env: CommandEnvironment): void {
     });
 }
 
-/** Deletes the tiles' keys in batches, so that Redis is not blocked. */
+/** Deletes the tiles' keys. */
 async function purgeTiles(redis: Redis, prefix: string): Promise<number> {
   let count = 0;
-  let cursor = "0";
-  do {
-    const [next, keys] = await redis.scan(
-      cursor,
-      "MATCH",
-      `${globLiteral(prefix)}${tileKeys}*`,
-      "COUNT",
-      1_000,
-    );
-    cursor = next;
-    if (keys.length > 0) count += await redis.unlink(keys);
-  } while (cursor !== "0");
+  await eachMatching(redis, `${globLiteral(prefix)}${tileKeys}*`, async (server, keys) => {
+    if (!redis.isCluster) count += await server.unlink(keys);
+    else {
+      // The keys of one command would have to be in one slot.
+      const pipeline = server.pipeline();
+      for (const key of keys) pipeline.unlink(key);
+      for (const [, deleted] of (await pipeline.exec()) ?? []) count += Number(deleted ?? 0);
+    }
+  });
   return count;
 }

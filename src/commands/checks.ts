@@ -6,13 +6,11 @@ import pg from "pg";
 import { purgeServicesOf } from "../cdn/purge-services.js";
 import type { Config } from "../config.js";
 import type { DatabaseHost } from "../database-hosts.js";
-import { createLog } from "../log.js";
 import { programName } from "../program-name.js";
 import { adviceOnRefusal } from "../storage/connection-errors.js";
 import { pendingMigrations } from "../storage/migrate.js";
 import { requireOwnSession, UnfitSession } from "../storage/own-session.js";
 import { Primary } from "../storage/primary.js";
-import { openRedis } from "../storage/redis.js";
 import { keptAlive, sessionOptions } from "../storage/session-settings.js";
 import { defaultFace } from "../style/fonts.js";
 import { loadPlugins } from "../visual/plugins.js";
@@ -131,37 +129,6 @@ async function checkSchema(client: pg.ClientBase): Promise<Check> {
     return bad("schema", what, "start the server once, or `upgrade`: it updates the schema");
   } catch (error) {
     return bad("schema", reasonOf(error), `see ${programName()} help upgrade`);
-  }
-}
-
-/** @param hasOnlyTiles whether it has nothing but tiles, which it may evict */
-export async function checkRedis(url: string, hasOnlyTiles = false): Promise<Check[]> {
-  const name = hasOnlyTiles ? "Redis of tiles" : "Redis";
-  const redis = openRedis(url, createLog("silent", "doctor"));
-  try {
-    await redis.connect();
-    const version = /^redis_version:([\d.]+)/m.exec(await redis.info("server"))?.[1] ?? "unknown version";
-    const [major = 0, minor = 0] = version.split(".").map(Number);
-    // Sessions use GETEX, which came with Redis 6.2.
-    const fits = major > 6 || (major === 6 && minor >= 2);
-    if (!fits) return [bad(name, version, "6.2 or later is needed")];
-    const memory = await redis.info("memory");
-    const evicts = !/^maxmemory:0\b/m.test(memory) && !/^maxmemory_policy:noeviction\b/m.test(memory);
-    if (hasOnlyTiles || !evicts) return [good(name, version)];
-    const advice =
-      "when its memory is full, sessions may be evicted: give tiles a Redis of their own (tilesRedisUrl), and this one " +
-      "maxmemory-policy noeviction";
-    return [{ ...good(name, version), advice }];
-  } catch (error) {
-    return [
-      bad(
-        name,
-        `cannot be reached: ${reasonOf(error)}`,
-        hasOnlyTiles ? "start it, or change tilesRedisUrl" : "start it (`npm start` does), or set REDIS_URL",
-      ),
-    ];
-  } finally {
-    redis.disconnect();
   }
 }
 

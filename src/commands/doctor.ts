@@ -1,9 +1,10 @@
 import type { Command } from "commander";
 import { programName } from "../program-name.js";
-import type { Check } from "./check.js";
+import { bad, type Check } from "./check.js";
 import { checkFiles } from "./check-files.js";
 import { checkHosts } from "./check-hosts.js";
 import { checkRaster } from "./check-raster.js";
+import { checkRedis } from "./check-redis.js";
 import {
   checkCdn,
   checkData,
@@ -12,10 +13,26 @@ import {
   checkNode,
   checkPlugins,
   checkPostgres,
-  checkRedis,
 } from "./checks.js";
 import { type CommandEnvironment, CommandError, configOf, print } from "./environment.js";
 import { table } from "./table.js";
+
+/** For each check, so that what hangs is told, too. */
+const checkMs = 60_000;
+
+/** What a check found, or that it took too long. */
+async function inTime(name: string, check: Promise<Check | Check[]>): Promise<Check[]> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<Check[]>((resolve) => {
+    const found = `no answer within ${checkMs / 1_000} s`;
+    timer = setTimeout(() => resolve([bad(name, found, "look whether it hangs")]), checkMs);
+  });
+  try {
+    return [await Promise.race([check, late])].flat();
+  } finally {
+    clearTimeout(timer);
+  }
+}
 
 /** mapwright doctor */
 export function register(program: Command, env: CommandEnvironment): void {
@@ -29,17 +46,16 @@ export function register(program: Command, env: CommandEnvironment): void {
       const checks: Check[] = (
         await Promise.all([
           checkNode(),
-          checkHosts(config.databaseUrl),
-          checkPostgres(config.databaseUrl),
-          checkRedis(config.redisUrl),
-          config.tilesRedisUrl === "" ? [] : checkRedis(config.tilesRedisUrl, true),
-          checkNative(),
-          checkPlugins(config.visualPlugins),
-          checkData(config.dataDir),
-          checkFiles(config),
-          checkRaster(config),
+          inTime("PostgreSQL", checkHosts(config.databaseUrl)),
+          inTime("PostgreSQL", checkPostgres(config.databaseUrl)),
+          inTime("Redis", checkRedis(config)),
+          inTime("libraries", checkNative()),
+          inTime("plug-ins", checkPlugins(config.visualPlugins)),
+          inTime("data folder", checkData(config.dataDir)),
+          inTime("files", checkFiles(config)),
+          inTime("raster layer", checkRaster(config)),
           checkMetrics(config),
-          checkCdn(config),
+          inTime("edge", checkCdn(config)),
         ])
       ).flat();
       if (options.json) print(env, JSON.stringify(checks, null, 2));

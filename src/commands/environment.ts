@@ -166,10 +166,10 @@ async function withConnections<T>(
   });
   const connecting = new Map<string, Promise<Redis>>();
   const open = async (key: "redisUrl" | "tilesRedisUrl"): Promise<Redis> => {
-    const { openRedis } = await import("../storage/redis.js");
-    const opened = openRedis(config[key], log);
+    const { connectInTime, openRedis } = await import("../storage/redis.js");
+    const opened = openRedis(config[key], log, { prefix: config.redisPrefix });
     try {
-      await opened.connect();
+      await connectInTime(opened);
     } catch (error) {
       opened.disconnect();
       throw new CommandError(`Redis cannot be reached (${key}): ${reasonOf(error)}.`);

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import type { Clock } from "../clock.js";
 import type { CompileResponse } from "../hosts/messages.js";
 import { BatchedReads } from "../storage/batched-reads.js";
+import { readTogether } from "../storage/redis/together.js";
 import type { Redis } from "../storage/redis.js";
 import type {
   CompiledStyle,
@@ -47,7 +48,7 @@ export class CompiledStore {
     const { redis, prefix, compiler, clock } = options;
     this.prefix = `${prefix}${compiledKeys}${compiler}:`;
     this.reads = new BatchedReads({
-      read: (keys) => redis.mgetBuffer(keys),
+      read: (keys) => readTogether(redis, keys),
       maxKeys,
       turn: () => clock.turn(),
     });

@@ -1,5 +1,6 @@
 import type { Clock } from "../clock.js";
 import { BatchedReads } from "../storage/batched-reads.js";
+import { type CachedValue, readTogether, storeTogether } from "../storage/redis/together.js";
 import type { Redis } from "../storage/redis.js";
 import type { TileMemory } from "./memory.js";
 import type { Tile } from "./tile.js";
@@ -40,7 +41,7 @@ export class TileStore {
     private readonly clock: Clock,
   ) {
     this.reads = new BatchedReads({
-      read: (keys) => redis.mgetBuffer(keys),
+      read: (keys) => readTogether(redis, keys),
       maxKeys,
       turn: () => clock.turn(),
     });
@@ -67,18 +68,19 @@ export class TileStore {
       this.putOne(...tiles[0]!);
       return;
     }
-    const pipeline = this.redis.pipeline();
+    const values: CachedValue[] = [];
     const solids = new Set<string>();
     for (const [key, tile] of tiles) {
       const seconds = this.secondsFor(tile);
       if (seconds < 1) continue;
-      pipeline.set(`${this.tilePrefix}${key}`, encode(tile), "EX", seconds);
+      values.push({ key: `${this.tilePrefix}${key}`, value: encode(tile), seconds });
       if (tile.solid !== undefined && !solids.has(tile.hash)) {
         solids.add(tile.hash);
-        pipeline.set(`${this.solidPrefix}${tile.hash}`, Buffer.from(tile.bytes), "EX", this.seconds);
+        const value = Buffer.from(tile.bytes);
+        values.push({ key: `${this.solidPrefix}${tile.hash}`, value, seconds: this.seconds });
       }
     }
-    pipeline.exec().catch(() => undefined);
+    storeTogether(this.redis, values).catch(() => undefined);
   }
 
   /** A pipeline of one command costs twice as much as the command. */

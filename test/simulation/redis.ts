@@ -105,7 +105,7 @@ export class SimulatedRedis {
           }
           return receivers;
         }),
-      duplicate: () => this.client(owner),
+      listener: () => this.client(owner),
       connect: async () => {
         if (isAway()) throw new Error("Redis is away");
       },

@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { busy, notFound } from "../../errors.js";
 import { json, type Reply, type Request } from "../../http/types.js";
+import type { Redis } from "../../storage/redis.js";
 import { answers, type Operation, operation } from "../request/operation.js";
 import type { JsonSchema } from "../request/schema/schema.js";
 import type { Services } from "../services.js";
@@ -19,10 +20,25 @@ const wrongFiles =
  * The body has the state of each.
  */
 async function ready(_request: Request, services: Services): Promise<Reply> {
-  const [database, redis] = await Promise.all([services.probe.isThere(), succeeds(services.redis.ping())]);
+  const [database, redisTrouble, tilesTrouble] = await Promise.all([
+    services.probe.isThere(),
+    troubleOf(services.redis),
+    services.ownTilesRedis && troubleOf(services.ownTilesRedis),
+  ]);
   // Without the database nobody knows.
   const files = !database || (await succeeds(services.store.isOurs()));
-  const checks = { database, redis, render: services.render.ready, transfer: services.transfer.ready, files };
+  const checks = {
+    database,
+    redis: redisTrouble === undefined,
+    ...(services.ownTilesRedis && { tilesRedis: tilesTrouble === undefined }),
+    render: services.render.ready,
+    transfer: services.transfer.ready,
+    files,
+  };
+  const hints = [
+    ...[redisTrouble, tilesTrouble].flatMap((trouble) => (trouble === undefined ? [] : [`${trouble}.`])),
+    ...(files ? [] : [wrongFiles]),
+  ];
   const isReady = database && !services.stopping.isSaid;
   const status = !database
     ? "not ready"
@@ -34,13 +50,19 @@ async function ready(_request: Request, services: Services): Promise<Reply> {
   return {
     kind: "bytes",
     status: isReady ? 200 : 503,
-    body: JSON.stringify({ status, checks, ...(files ? {} : { hint: wrongFiles }) }),
+    body: JSON.stringify({ status, checks, ...(hints.length > 0 && { hint: hints.join(" ") }) }),
     headers: {
       "content-type": "application/json; charset=utf-8",
       "cache-control": "no-store",
       ...(isReady ? {} : { "retry-after": "1" }),
     },
   };
+}
+
+/** What is wrong with it now; undefined = nothing. */
+async function troubleOf(redis: Redis): Promise<string | undefined> {
+  const answers = redis.trouble === undefined && (await succeeds(redis.ask()));
+  return redis.trouble ?? (answers ? undefined : "Redis does not answer");
 }
 
 /** Whether it comes in time, and is not false. */
@@ -100,7 +122,14 @@ const state = (states: readonly string[], more: JsonSchema = {}): JsonSchema => 
 const boolean = { type: "boolean" };
 const checks = {
   type: "object",
-  properties: { database: boolean, redis: boolean, render: boolean, transfer: boolean, files: boolean },
+  properties: {
+    database: boolean,
+    redis: boolean,
+    tilesRedis: { ...boolean, description: "If tiles have a Redis of their own." },
+    render: boolean,
+    transfer: boolean,
+    files: boolean,
+  },
 };
 
 export const healthOperations: readonly Operation[] = [
@@ -119,7 +148,7 @@ export const healthOperations: readonly Operation[] = [
     summary: "Whether the server is ready to handle requests",
     details:
       "Checks PostgreSQL, which has to take writes, Redis, the processes for rendering and for import and export, and whether the " +
-      "folder or bucket of files is the one that the database tells of; a `hint` says what to do about that. `degraded`: PostgreSQL is there, something else is " +
+      "folder or bucket of files is the one that the database tells of; a `hint` says what is wrong with Redis or the files. `degraded`: PostgreSQL is there, something else is " +
       "not; public tiles are served.",
     methods: ["GET"],
     path: "/health/ready",

@@ -6,9 +6,9 @@ const meanings: Readonly<Record<string, string>> = {
   databaseUrl:
     "The address of PostgreSQL, 15 or later with PostGIS; of a [replicated one](../operating/replicated-database.md) with all its servers, `postgresql://user:password@one:5432,two:5432/name`. If it is not set, `npm start` and `serve --local` start a private one. [A database elsewhere](../operating/database-elsewhere.md).",
   redisUrl:
-    "The address of Redis; also `rediss://` for an encrypted connection, and `unix://` for a socket. If it is not set, `npm start` and `serve --local` start a private one. [Redis](../operating/redis.md).",
+    "The address of Redis; also `rediss://` for an encrypted connection, `unix://` for a socket, `redis+sentinel://host:port,host:port/NAME` for the primary that Sentinel calls so, and `redis+cluster://host:port,host:port` for a cluster. If it is not set, `npm start` and `serve --local` start a private one. [Redis](../operating/redis.md).",
   tilesRedisUrl:
-    "A second Redis for tiles and compiled styles, so that these never push sessions out of the other. Empty: they are in that of `redisUrl`.",
+    "A second Redis for tiles and compiled styles, so that these never push sessions out of the other, with an address as of `redisUrl`. Empty: they are in that of `redisUrl`.",
   redisPrefix:
     "What the names of all keys in Redis begin with. Installations that share one Redis have different ones.",
   host: "The address to listen on. `0.0.0.0` is every IPv4 address of the machine; `127.0.0.1` lets only this machine in.",

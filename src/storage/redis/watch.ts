@@ -1,0 +1,155 @@
+import type { Command } from "ioredis";
+import { systemClock } from "../../clock.js";
+import { isAnswer, type RedisTrouble, troubleOf } from "./state.js";
+
+/**
+ * Watches what one server of Redis answers, so that nobody waits for one that hangs. A server that owes answers and says nothing for
+ * a moment is not asked for tiles any more, and after a while for nothing: commands fail at once, until a command that is
+ * sent by itself is answered. Silence counts, not the time of a command: a server that has much to do answers others meanwhile.
+ */
+
+/** What can be done without Redis, such as looking for a tile, waits so long: ms. */
+export const briefMs = 100;
+/**
+ * What is refused without Redis, such as a request with a token, waits so long: ms. A server that writes its file, or has no core for
+ * some tenths of a second, should sign nobody out.
+ */
+export const patientMs = 500;
+/** Between two attempts to find out whether all is well again. */
+const probeEveryMs = 250;
+
+export interface RedisWatchOptions {
+  /** Sends a command that writes, past this watch. */
+  readonly probe: () => Promise<unknown>;
+  readonly changed: (trouble: RedisTrouble | undefined, error?: unknown) => void;
+}
+
+export class RedisWatch {
+  /** Commands without an answer, and whether they wait briefly. */
+  private readonly waiting = new Map<Command, boolean>();
+  private silentSince = 0;
+  /** Who is refused: nobody, who can do without Redis, everybody. */
+  private refused: "none" | "brief" | "all" = "none";
+  private trouble: RedisTrouble | undefined;
+  private cancelCheck: (() => void) | undefined;
+  private cancelProbe: (() => void) | undefined;
+  private isProbing = false;
+  private hasStopped = false;
+
+  constructor(private readonly options: RedisWatchOptions) {}
+
+  refuses(isBrief: boolean): boolean {
+    return this.refused === "all" || (isBrief && this.refused === "brief");
+  }
+
+  /** A command is being sent. */
+  sent(command: Command, isBrief: boolean): void {
+    if (!this.isOwed) this.silentSince = performance.now();
+    this.waiting.set(command, isBrief);
+    this.cancelCheck ??= systemClock.after(briefMs, () => void this.check());
+    command.promise.then(
+      () => this.settled(command),
+      (error: unknown) => this.settled(command, error),
+    );
+  }
+
+  /** The server was found to be in a state in which it takes nothing. */
+  note(trouble: RedisTrouble, error?: unknown): void {
+    this.become(trouble, error);
+    this.probeSoon();
+  }
+
+  /** Finds out at once whether all is well again. */
+  probe(): void {
+    if (this.refused === "none" && this.trouble === undefined) return;
+    this.cancelProbe?.();
+    this.cancelProbe = undefined;
+    void this.ask();
+  }
+
+  stop(): void {
+    this.hasStopped = true;
+    this.cancelCheck?.();
+    this.cancelProbe?.();
+  }
+
+  private settled(command: Command, error?: unknown): void {
+    if (!this.waiting.delete(command)) return;
+    if (error !== undefined && !isAnswer(error)) {
+      this.lost(error);
+      return;
+    }
+    this.silentSince = performance.now();
+    if (error === undefined) return;
+    const trouble = troubleOf(error);
+    if (trouble !== undefined) this.note(trouble, error);
+  }
+
+  /** There is no connection. That of a cluster's server is made again only for a command, which waits for it. */
+  private lost(error: unknown): void {
+    this.refused = "all";
+    if (this.trouble === undefined) this.become("away", error);
+    this.probeSoon();
+  }
+
+  private async check(): Promise<void> {
+    // What has arrived while the event loop was held is read before it is called silence.
+    await systemClock.turn();
+    await systemClock.turn();
+    this.cancelCheck = undefined;
+    if (this.hasStopped || !this.isOwed) return;
+    const silentMs = performance.now() - this.silentSince;
+    if (silentMs >= briefMs) this.giveUp(silentMs >= patientMs);
+    if (!this.isOwed) return;
+    const next = (silentMs < briefMs ? briefMs : patientMs) - silentMs;
+    this.cancelCheck = systemClock.after(Math.max(1, next), () => void this.check());
+  }
+
+  /** Whether it is to be found out for how long the server says nothing. */
+  private get isOwed(): boolean {
+    return this.waiting.size > 0 || this.refused === "brief";
+  }
+
+  private giveUp(all: boolean): void {
+    if (this.refused !== "all") this.refused = all ? "all" : "brief";
+    for (const [command, isBrief] of this.waiting) {
+      if (!all && !isBrief) continue;
+      this.waiting.delete(command);
+      command.reject(new Error("Redis does not answer"));
+    }
+    if (all) this.become("silent");
+    void this.ask();
+  }
+
+  private probeSoon(): void {
+    if (this.hasStopped || this.isProbing) return;
+    this.cancelProbe ??= systemClock.after(probeEveryMs, () => {
+      this.cancelProbe = undefined;
+      void this.ask();
+    });
+  }
+
+  private async ask(): Promise<void> {
+    if (this.isProbing || this.hasStopped) return;
+    this.isProbing = true;
+    let error: unknown;
+    try {
+      await this.options.probe();
+    } catch (failure) {
+      error = failure;
+    }
+    this.isProbing = false;
+    if (error === undefined || isAnswer(error)) {
+      this.refused = "none";
+      this.silentSince = performance.now();
+      this.become(troubleOf(error), error);
+    }
+    if (error !== undefined && (this.refused !== "none" || this.trouble !== undefined)) this.probeSoon();
+  }
+
+  private become(trouble: RedisTrouble | undefined, error?: unknown): void {
+    if (trouble === this.trouble || this.hasStopped) return;
+    this.trouble = trouble;
+    this.options.changed(trouble, error);
+  }
+}

@@ -1,0 +1,79 @@
+import t from "tap";
+import { openSessions } from "../../src/access/sessions.js";
+import { MissedChanges } from "../../src/changes/missed-changes.js";
+import { systemClock } from "../../src/clock.js";
+import { openRedis, type Redis } from "../../src/storage/redis.js";
+import { quietLog } from "../support/log.js";
+import { keptLog } from "../support/log-lines.js";
+import { RedisServers } from "../support/redis-servers.js";
+import { waitFor } from "../support/server.js";
+
+/** Sentinel puts a replica in the place of a primary that is gone, and the client goes there. */
+
+const session = { accountId: 1, login: "ann", projectId: 1, origin: "api" } as const;
+const password = "p:@ss/wörd";
+
+const servers = await RedisServers.create();
+t.teardown(() => servers.stop());
+
+/** Whether all that was written is on the replica, too. */
+const isCopied = async (redis: Redis) => Number(await redis.call("WAIT", "1", "5000")) === 1;
+
+for (const way of ["is killed", "hangs"] as const)
+  t.test(`sessions are there when the primary ${way}`, async (t) => {
+    const { primary, replica, sentinel } = await servers.withSentinel("secret");
+    const { log, lines } = keptLog();
+    // One Sentinel is away, of which nobody is told.
+    const url = `redis+sentinel://:secret@127.0.0.1:1,127.0.0.1:${sentinel.port}/maps`;
+    const redis = openRedis(url, log, { prefix: "t:" });
+    t.teardown(() => redis.disconnect());
+    await redis.connect();
+    await redis.ask();
+    t.equal(redis.trouble, undefined);
+    const sessions = openSessions(redis, { idleSeconds: 60, prefix: "t:" });
+    const token = await sessions.open(session);
+    const missed = new MissedChanges(redis, "t:", quietLog, systemClock);
+    const isCurrent = () =>
+      missed.requireNone(undefined).then(
+        () => true,
+        () => false,
+      );
+    await waitFor(() => {
+      missed.refresh();
+      missed.confirm(missed.token);
+      return isCurrent();
+    });
+    t.ok(await isCopied(redis));
+    if (way === "hangs") primary.pause();
+    else await primary.kill();
+    const start = performance.now();
+    const found = () => sessions.find(token).catch(() => undefined);
+    await waitFor(async () => (await found()) !== undefined);
+    t.comment(`found on the replica after ${performance.now() - start} ms`);
+    t.same(await sessions.find(token), session);
+    t.match(await redis.info("server"), new RegExp(`tcp_port:${replica.port}\\b`));
+    await waitFor(() => redis.trouble === undefined);
+    t.equal(lines.length, 2, "gone, and back");
+    t.equal(await isCurrent(), false, "the replica may lack the word that a change was missed");
+    await waitFor(() => {
+      missed.refresh();
+      missed.confirm(missed.token);
+      return isCurrent();
+    });
+    primary.resume();
+    await waitFor(
+      async () =>
+        (await primary.cli.info("replication").catch(() => "")).includes("role:slave") || way !== "hangs",
+    );
+    t.same(await sessions.find(token), session, "also when the former primary is there again, as a replica");
+  });
+
+t.test("a name that Sentinel does not know is no primary", async (t) => {
+  const { sentinel } = await servers.withSentinel(password);
+  const { log, lines } = keptLog();
+  const redis = openRedis(`redis+sentinel://127.0.0.1:${sentinel.port}/other`, log);
+  redis.connect().catch(() => undefined);
+  await waitFor(() => lines.length > 0);
+  t.match(redis.trouble, /cannot be reached/);
+  redis.disconnect();
+});
