@@ -1,7 +1,7 @@
 import type { Config } from "../config.js";
 import { createLog } from "../log.js";
 import { parseRedisUrl } from "../redis-url.js";
-import { infoOf } from "../storage/redis/clients.js";
+import { infoOf } from "../storage/redis/info.js";
 import { connectInTime, openRedis, type Redis } from "../storage/redis.js";
 import { bad, type Check, good } from "./check.js";
 import { reasonOf } from "./environment.js";

@@ -1,13 +1,9 @@
 import type { Command } from "ioredis";
 import type { Log } from "../log.js";
 import { parseRedisUrl, type RedisUrl } from "../redis-url.js";
-import {
-  type ClusterArguments,
-  GuardedCluster,
-  GuardedServer,
-  type RedisClient,
-  type ServerOptions,
-} from "./redis/clients.js";
+import type { RedisClient } from "./redis/client.js";
+import { type ClusterArguments, GuardedCluster } from "./redis/cluster.js";
+import { GuardedServer, type ServerOptions } from "./redis/server.js";
 import { RedisState } from "./redis/state.js";
 
 export type Redis = RedisClient;

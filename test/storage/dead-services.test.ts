@@ -51,9 +51,10 @@ t.test("nothing piles up for a Redis that says nothing, and it is used again whe
   await redis.set(key, "1");
   link.swallow();
   const refused = await waitForRefusal(() => redis.set(key, Buffer.alloc(10_000)));
-  t.match(refused.message, /writeable|closed/i, "it is not waited for any more");
+  t.match(refused.message, /does not answer|writeable|closed/i, "it is not waited for any more");
+  await waitFor(() => redis.status !== "ready");
   link.restore();
-  await waitFor(() => redis.status === "ready");
+  await waitFor(() => redis.trouble === undefined);
   t.equal(await redis.get(key), "1");
   await redis.del(key);
 });

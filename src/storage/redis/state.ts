@@ -27,6 +27,7 @@ const byError: Readonly<Record<string, RedisTrouble>> = {
   MISCONF: "unsaved",
   NOREPLICAS: "alone",
   CLUSTERDOWN: "incomplete",
+  MOVED: "clusterNode",
 };
 
 /** What an answer tells of the server; undefined = nothing. */

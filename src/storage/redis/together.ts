@@ -1,4 +1,4 @@
-import type { RedisClient } from "./clients.js";
+import type { RedisClient } from "./client.js";
 
 /** What is done with many keys at once, on one server and in a cluster. */
 

@@ -9,12 +9,14 @@ import { isAnswer, type RedisTrouble, troubleOf } from "./state.js";
  */
 
 /** What can be done without Redis, such as looking for a tile, waits so long: ms. */
-export const briefMs = 100;
+const briefMs = 100;
 /**
  * What is refused without Redis, such as a request with a token, waits so long: ms. A server that writes its file, or has no core for
  * some tenths of a second, should sign nobody out.
  */
-export const patientMs = 500;
+const patientMs = 500;
+/** How often it is looked at whether the server has said anything: a clock at each command would cost more than the rest. */
+const lookEveryMs = 20;
 /** Between two attempts to find out whether all is well again. */
 const probeEveryMs = 250;
 
@@ -28,10 +30,12 @@ export class RedisWatch {
   /** Commands without an answer, and whether they wait briefly. */
   private readonly waiting = new Map<Command, boolean>();
   private silentSince = 0;
+  /** Whether it has answered since it was looked at. */
+  private hasAnswered = false;
   /** Who is refused: nobody, who can do without Redis, everybody. */
   private refused: "none" | "brief" | "all" = "none";
   private trouble: RedisTrouble | undefined;
-  private cancelCheck: (() => void) | undefined;
+  private cancelLook: (() => void) | undefined;
   private cancelProbe: (() => void) | undefined;
   private isProbing = false;
   private hasStopped = false;
@@ -44,9 +48,11 @@ export class RedisWatch {
 
   /** A command is being sent. */
   sent(command: Command, isBrief: boolean): void {
-    if (!this.isOwed) this.silentSince = performance.now();
     this.waiting.set(command, isBrief);
-    this.cancelCheck ??= systemClock.after(briefMs, () => void this.check());
+    if (this.cancelLook === undefined) {
+      this.silentSince = performance.now();
+      this.lookSoon();
+    }
     command.promise.then(
       () => this.settled(command),
       (error: unknown) => this.settled(command, error),
@@ -69,7 +75,7 @@ export class RedisWatch {
 
   stop(): void {
     this.hasStopped = true;
-    this.cancelCheck?.();
+    this.cancelLook?.();
     this.cancelProbe?.();
   }
 
@@ -79,7 +85,7 @@ export class RedisWatch {
       this.lost(error);
       return;
     }
-    this.silentSince = performance.now();
+    this.hasAnswered = true;
     if (error === undefined) return;
     const trouble = troubleOf(error);
     if (trouble !== undefined) this.note(trouble, error);
@@ -92,17 +98,27 @@ export class RedisWatch {
     this.probeSoon();
   }
 
-  private async check(): Promise<void> {
-    // What has arrived while the event loop was held is read before it is called silence.
-    await systemClock.turn();
-    await systemClock.turn();
-    this.cancelCheck = undefined;
-    if (this.hasStopped || !this.isOwed) return;
-    const silentMs = performance.now() - this.silentSince;
-    if (silentMs >= briefMs) this.giveUp(silentMs >= patientMs);
-    if (!this.isOwed) return;
-    const next = (silentMs < briefMs ? briefMs : patientMs) - silentMs;
-    this.cancelCheck = systemClock.after(Math.max(1, next), () => void this.check());
+  private lookSoon(): void {
+    this.cancelLook = systemClock.after(lookEveryMs, () => void this.look());
+  }
+
+  private async look(): Promise<void> {
+    if (this.isOwed && this.silentMs() >= briefMs) {
+      // What has arrived while the event loop was held is read before it is called silence.
+      await systemClock.turn();
+      await systemClock.turn();
+      const silentMs = this.silentMs();
+      if (this.isOwed && silentMs >= briefMs) this.giveUp(silentMs >= patientMs);
+    }
+    this.cancelLook = undefined;
+    if (this.isOwed && !this.hasStopped) this.lookSoon();
+  }
+
+  private silentMs(): number {
+    const now = performance.now();
+    if (this.hasAnswered) this.silentSince = now;
+    this.hasAnswered = false;
+    return now - this.silentSince;
   }
 
   /** Whether it is to be found out for how long the server says nothing. */
@@ -141,7 +157,7 @@ export class RedisWatch {
     this.isProbing = false;
     if (error === undefined || isAnswer(error)) {
       this.refused = "none";
-      this.silentSince = performance.now();
+      this.hasAnswered = true;
       this.become(troubleOf(error), error);
     }
     if (error !== undefined && (this.refused !== "none" || this.trouble !== undefined)) this.probeSoon();
