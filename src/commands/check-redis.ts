@@ -37,7 +37,11 @@ async function checkOne({ url, prefix, hasOnlyTiles }: RedisOfOnePlace): Promise
     const start = hasOnlyTiles
       ? "start it, or change tilesRedisUrl"
       : "start it (`npm start` does), or set REDIS_URL";
-    return bad(name, `cannot be reached: ${reasonOf(error)}`, adviceOnUrl(url) ?? start);
+    const reason = reasonOf(error);
+    const advice = /^(NOAUTH|WRONGPASS)/.test(reason)
+      ? "give the right password in the address"
+      : adviceOnUrl(url);
+    return bad(name, `cannot be reached: ${reason}`, advice ?? start);
   } finally {
     redis.disconnect();
   }

@@ -135,12 +135,12 @@ export async function connectInTime(
   ms = 5_000,
 ): Promise<void> {
   let reason: Error | undefined;
-  client.on("error", (error) => {
-    reason = error;
+  client.on("error", (error: Error & { readonly lastNodeError?: Error | null }) => {
+    reason = error.lastNodeError ?? error;
   });
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(reason ?? new Error("it does not answer")), ms);
+    timer = setTimeout(() => reject(reason ?? new Error("it is not ready")), ms);
   });
   try {
     await Promise.race([client.connect(), timeout]);

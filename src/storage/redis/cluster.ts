@@ -32,7 +32,10 @@ export class GuardedCluster extends ClusterConnection implements RedisClient {
       this.on(event, () => {
         this.turns++;
       });
-    this.on("error", (error: Error) => guard.state.set("", "away", error));
+    // What was wrong with the last node that was asked says more than that all were asked.
+    this.on("error", (error: Error & { readonly lastNodeError?: Error | null }) =>
+      guard.state.set("", "away", error.lastNodeError ?? error),
+    );
     this.on("end", () => {
       for (const watch of this.watches.values()) watch.stop();
     });
