@@ -10,7 +10,7 @@ import { TileMemory } from "../../src/tiles/memory.js";
 import { TileStore } from "../../src/tiles/store.js";
 import { quietLog } from "../support/log.js";
 import { keptLog } from "../support/log-lines.js";
-import { RedisServers } from "../support/redis-servers.js";
+import { copied, type RedisServer, RedisServers } from "../support/redis-servers.js";
 import { waitFor } from "../support/server.js";
 
 /** Keys lie on several servers: what is used together is in one place, and the rest is spread. */
@@ -36,6 +36,14 @@ const tile = (text: string) => ({
   versions: [1],
 });
 const names = Array.from({ length: 60 }, (_, index) => `tile ${index}`);
+
+/** A key that lies on this server. */
+function keyOf({ port }: RedisServer): string {
+  for (let number = 0; ; number++) {
+    const key = `k${number}`;
+    if (redis.serverOf(key) === `127.0.0.1:${port}`) return key;
+  }
+}
 
 t.test("sessions, with their keys for tiles", async (t) => {
   const token = await sessions.open(session);
@@ -99,7 +107,7 @@ t.test("tiles on all servers, read together", async (t) => {
 t.test("while one server hangs only its own keys are missed, until its replica takes over", async (t) => {
   const [first] = nodes as [(typeof nodes)[number]];
   const token = await sessions.open(session);
-  await waitFor(async () => Number(await first.cli.call("WAIT", "1", "1000")) === 1);
+  await copied(first, keyOf(first));
   first.pause();
   const start = performance.now();
   let found = 0;

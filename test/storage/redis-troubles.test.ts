@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
 import t, { type Test } from "tap";
 import { briefly, openRedis, type Redis } from "../../src/storage/redis.js";
 import { keptLog } from "../support/log-lines.js";
@@ -154,4 +156,32 @@ t.test("an address of one server that leads to a node of a cluster, or to a Sent
     t.match(said(), [trouble]);
     t.equal(said().length, 1);
   }
+});
+
+t.test("what comes slowly through a thin line is no silence", async (t) => {
+  const server = await servers.start();
+  await server.cli.set("t:large", Buffer.alloc(2_000_000));
+  const proxy = createServer((client) => {
+    const target = connect(server.port, "127.0.0.1");
+    client.on("error", () => target.destroy()).on("close", () => target.destroy());
+    client.pipe(target);
+    target
+      .on("error", () => client.destroy())
+      .on("data", (data) => {
+        client.write(data);
+        target.pause();
+        setTimeout(() => target.resume(), 30);
+      });
+  });
+  proxy.listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  t.teardown(() => proxy.close());
+  const { redis, said } = await opened(t, `redis://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
+  const start = performance.now();
+  const value = await briefly(redis).getBuffer("t:large");
+  t.equal(value?.length, 2_000_000);
+  t.comment(`${performance.now() - start} ms`);
+  t.ok(performance.now() - start > 500);
+  t.same(said(), []);
+  redis.disconnect();
 });

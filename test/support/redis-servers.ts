@@ -24,6 +24,13 @@ export interface RedisServer {
   start(): Promise<void>;
 }
 
+/** Waits until all that was written to a primary is on its replica, too. */
+export const copied = ({ cli }: RedisServer, key = "copied"): Promise<void> =>
+  waitFor(async () => {
+    await cli.set(key, "1");
+    return Number(await cli.call("WAIT", "1", "1000")) === 1;
+  });
+
 export class RedisServers {
   private readonly servers: OwnServer[] = [];
 
@@ -57,7 +64,7 @@ export class RedisServers {
     return server;
   }
 
-  /** A primary, a replica of it and a Sentinel that makes the replica the primary after half a second. */
+  /** A primary, a replica of it and a Sentinel that makes the replica the primary after a second. */
   async withSentinel(password: string): Promise<{
     readonly primary: RedisServer;
     readonly replica: RedisServer;
@@ -70,7 +77,7 @@ export class RedisServers {
       [
         `sentinel monitor maps 127.0.0.1 ${primary.port} 1`,
         `sentinel auth-pass maps ${password}`,
-        "sentinel down-after-milliseconds maps 500",
+        "sentinel down-after-milliseconds maps 1000",
         "sentinel failover-timeout maps 2000",
       ],
       { mode: "--sentinel" },

@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import {
   Cluster as ClusterConnection,
   type ClusterNode,
@@ -93,6 +94,10 @@ export class GuardedCluster extends ClusterConnection implements RedisClient {
     // In the slot of the key, so that the server is asked that has it by then.
     const probeKey = `${this.guard.prefix}${probeName}{${hashTagOf(key)}}`;
     const watch = new RedisWatch({
+      socket: () =>
+        this.nodes().find(({ options }) => `${options.host}:${options.port}` === server)?.stream as
+          | Socket
+          | undefined,
       probe: () => this.unwatched(writing(probeKey)),
       changed: (trouble, error) => this.guard.state.set(server, trouble, error),
     });

@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import { type Command, Redis as Connection, type RedisOptions } from "ioredis";
 import { type Guard, probeName, type RedisClient, refused, type Stream, writing } from "./client.js";
 import { infoOf, type RedisInfo } from "./info.js";
@@ -22,6 +23,7 @@ export class GuardedServer extends Connection implements RedisClient {
   ) {
     super(...(where as [string, ServerOptions]));
     this.ownWatch = new RedisWatch({
+      socket: () => this.stream as Socket | undefined,
       probe: () => this.unwatched(writing(`${guard.prefix}${probeName}`)),
       changed: (trouble, error) =>
         guard.state.set(onlyServer, trouble === "incomplete" ? "clusterNode" : trouble, error),

@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import type { Command } from "ioredis";
 import { systemClock } from "../../clock.js";
 import { isAnswer, type RedisTrouble, troubleOf } from "./state.js";
@@ -5,7 +6,8 @@ import { isAnswer, type RedisTrouble, troubleOf } from "./state.js";
 /**
  * Watches what one server of Redis answers, so that nobody waits for one that hangs. A server that owes answers and says nothing for
  * a moment is not asked for tiles any more, and after a while for nothing: commands fail at once, until a command that is
- * sent by itself is answered. Silence counts, not the time of a command: a server that has much to do answers others meanwhile.
+ * sent by itself is answered. Silence counts, not the time of a command: a server that has much to do answers others meanwhile,
+ * and what is large arrives in parts.
  */
 
 /** What can be done without Redis, such as looking for a tile, waits so long: ms. */
@@ -23,6 +25,8 @@ const probeEveryMs = 250;
 export interface RedisWatchOptions {
   /** Sends a command that writes, past this watch. */
   readonly probe: () => Promise<unknown>;
+  /** The connection, while there is one. */
+  readonly socket: () => Socket | undefined;
   readonly changed: (trouble: RedisTrouble | undefined, error?: unknown) => void;
 }
 
@@ -32,6 +36,7 @@ export class RedisWatch {
   private silentSince = 0;
   /** Whether it has answered since it was looked at. */
   private hasAnswered = false;
+  private moved: Moved = { read: 0, written: 0, isWaiting: false };
   /** Who is refused: nobody, who can do without Redis, everybody. */
   private refused: "none" | "brief" | "all" = "none";
   private trouble: RedisTrouble | undefined;
@@ -116,7 +121,12 @@ export class RedisWatch {
 
   private silentMs(): number {
     const now = performance.now();
-    if (this.hasAnswered) this.silentSince = now;
+    const before = this.moved;
+    this.moved = movedBy(this.options.socket());
+    // What is sent to a server that hangs goes on to the buffers of its machine, unless these are full.
+    const isMoving =
+      this.moved.read !== before.read || (before.isWaiting && this.moved.written !== before.written);
+    if (this.hasAnswered || isMoving) this.silentSince = now;
     this.hasAnswered = false;
     return now - this.silentSince;
   }
@@ -168,4 +178,17 @@ export class RedisWatch {
     this.trouble = trouble;
     this.options.changed(trouble, error);
   }
+}
+
+/** Bytes that have come and gone, and whether more of them wait for room to go. */
+interface Moved {
+  readonly read: number;
+  readonly written: number;
+  readonly isWaiting: boolean;
+}
+
+function movedBy(socket: Socket | undefined): Moved {
+  if (!socket) return { read: 0, written: 0, isWaiting: false };
+  const { bytesRead: read, bytesWritten, writableLength } = socket;
+  return { read, written: bytesWritten - writableLength, isWaiting: writableLength > 0 };
 }
