@@ -18,7 +18,7 @@ function programPath(name: string): string {
 }
 
 /** An address of PostgreSQL without its password, which others would see in the list of processes, and that password. */
-export function withoutPassword(url: string): {
+function withoutPassword(url: string): {
   readonly address: string;
   readonly password: string | undefined;
 } {
