@@ -1,5 +1,6 @@
 import { Command, type Redis as Connection, type RedisCommander } from "ioredis";
 import type { RedisState } from "./state.js";
+import { NoAnswer } from "./watch.js";
 
 /**
  * A client of Redis whose commands fail at once while there is no connection or no answer, instead of waiting for it. The
@@ -43,7 +44,7 @@ export const probeName = "probe";
 
 /** Refuses a command that would not be answered. */
 export function refused(command: Command): unknown {
-  command.reject(new Error("Redis does not answer"));
+  command.reject(new NoAnswer());
   return command.promise;
 }
 

@@ -31,8 +31,14 @@ export interface RedisWatchOptions {
 }
 
 export class RedisWatch {
-  /** Commands without an answer, and whether they wait briefly. */
-  private readonly waiting = new Map<Command, boolean>();
+  /** Number of commands without an answer. */
+  private owed = 0;
+  /**
+   * These commands, and some that have been answered since the last look: to take out each when it is answered would cost as
+   * much as half of the command.
+   */
+  private brief: Command[] = [];
+  private patient: Command[] = [];
   private silentSince = 0;
   /** Whether it has answered since it was looked at. */
   private hasAnswered = false;
@@ -53,14 +59,15 @@ export class RedisWatch {
 
   /** A command is being sent. */
   sent(command: Command, isBrief: boolean): void {
-    this.waiting.set(command, isBrief);
+    this.owed++;
+    (isBrief ? this.brief : this.patient).push(command);
     if (this.cancelLook === undefined) {
       this.silentSince = performance.now();
       this.lookSoon();
     }
     command.promise.then(
-      () => this.settled(command),
-      (error: unknown) => this.settled(command, error),
+      () => this.settled(),
+      (error: unknown) => this.settled(error),
     );
   }
 
@@ -84,8 +91,9 @@ export class RedisWatch {
     this.cancelProbe?.();
   }
 
-  private settled(command: Command, error?: unknown): void {
-    if (!this.waiting.delete(command)) return;
+  private settled(error?: unknown): void {
+    this.owed--;
+    if (error instanceof NoAnswer) return;
     if (error !== undefined && !isAnswer(error)) {
       this.lost(error);
       return;
@@ -116,6 +124,8 @@ export class RedisWatch {
       if (this.isOwed && silentMs >= briefMs) this.giveUp(silentMs >= patientMs);
     }
     this.cancelLook = undefined;
+    this.brief = this.brief.filter(isWaiting);
+    this.patient = this.patient.filter(isWaiting);
     if (this.isOwed && !this.hasStopped) this.lookSoon();
   }
 
@@ -133,16 +143,13 @@ export class RedisWatch {
 
   /** Whether it is to be found out for how long the server says nothing. */
   private get isOwed(): boolean {
-    return this.waiting.size > 0 || this.refused === "brief";
+    return this.owed > 0 || this.refused === "brief";
   }
 
   private giveUp(all: boolean): void {
     if (this.refused !== "all") this.refused = all ? "all" : "brief";
-    for (const [command, isBrief] of this.waiting) {
-      if (!all && !isBrief) continue;
-      this.waiting.delete(command);
-      command.reject(new Error("Redis does not answer"));
-    }
+    for (const command of [...this.brief, ...(all ? this.patient : [])])
+      if (isWaiting(command)) command.reject(new NoAnswer());
     if (all) this.become("silent");
     void this.ask();
   }
@@ -177,6 +184,15 @@ export class RedisWatch {
     if (trouble === this.trouble || this.hasStopped) return;
     this.trouble = trouble;
     this.options.changed(trouble, error);
+  }
+}
+
+const isWaiting = ({ isSettled }: Command): boolean => !isSettled;
+
+/** Why a command is refused, or given up. */
+export class NoAnswer extends Error {
+  constructor() {
+    super("Redis does not answer");
   }
 }
 
