@@ -215,7 +215,7 @@ export class Metrics {
       "Requests refused since the start, as their client sent too many (limits.*).",
       (now) => now.limited,
     );
-    gauge("redis_ready", "1 when Redis answers.", (now) => Number(now.redisReady));
+    gauge("redis_ready", "1 when Redis answers and is as it should be.", (now) => Number(now.redisReady));
     gauge("change_log_listening", "1 when the database's notifications arrive.", (now) =>
       Number(now.listening),
     );

@@ -19,13 +19,19 @@ import { table } from "./table.js";
 
 /** For each check, so that what hangs is told, too. */
 const checkMs = 60_000;
+/** For the other checks, and for what is printed. */
+const endMs = 60_000;
 
 /** What a check found, or that it took too long. */
 async function inTime(name: string, check: Promise<Check | Check[]>): Promise<Check[]> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<Check[]>((resolve) => {
     const found = `no answer within ${checkMs / 1_000} s`;
-    timer = setTimeout(() => resolve([bad(name, found, "look whether it hangs")]), checkMs);
+    timer = setTimeout(() => {
+      resolve([bad(name, found, "look whether it hangs")]);
+      // What hangs would keep the process.
+      setTimeout(() => process.exit(), endMs).unref();
+    }, checkMs);
   });
   try {
     return [await Promise.race([check, late])].flat();

@@ -127,6 +127,7 @@ t.test("while one server hangs only its own keys are missed, until its replica t
 
 t.test("a server that is killed without a replica is missed, and the others go on", async (t) => {
   const last = nodes[2]!;
+  const { incarnation } = redis;
   for (const { cli } of nodes) await cli.config("SET", "cluster-require-full-coverage", "no");
   await last.kill();
   const counts: number[] = [];
@@ -136,6 +137,12 @@ t.test("a server that is killed without a replica is missed, and the others go o
   });
   t.ok(Math.min(...counts.slice(1)) > 20);
   t.match(redis.trouble, /^Redis /);
+  const isOfSessions = redis.serverOf("t:{t:access}") === `127.0.0.1:${last.port}`;
+  t.equal(
+    redis.incarnation !== incarnation,
+    isOfSessions,
+    "only a server that has sessions counts as another",
+  );
   await last.start();
   await waitFor(() => redis.trouble === undefined);
   store.put(names.map((name) => [name, tile(name)] as const));

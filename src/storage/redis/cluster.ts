@@ -20,7 +20,7 @@ export type ClusterArguments = [
 export class GuardedCluster extends ClusterConnection implements RedisClient {
   /** By address: as many as there were servers since the start. */
   private readonly watches = new Map<string, RedisWatch>();
-  /** How often a server came or went. */
+  /** How often the server of keys that are used together came or went. */
   private turns = 0;
 
   constructor(
@@ -29,9 +29,9 @@ export class GuardedCluster extends ClusterConnection implements RedisClient {
   ) {
     super(...where);
     this.on("ready", () => guard.state.set("", undefined));
-    for (const event of ["ready", "+node", "-node"])
-      this.on(event, () => {
-        this.turns++;
+    for (const event of ["+node", "-node"])
+      this.on(event, (node: Connection) => {
+        if (addressOf(node) === this.serverOfTogether()) this.turns++;
       });
     // What was wrong with the last node that was asked says more than that all were asked.
     this.on("error", (error: Error & { readonly lastNodeError?: Error | null }) =>
@@ -47,7 +47,11 @@ export class GuardedCluster extends ClusterConnection implements RedisClient {
   }
 
   get incarnation(): string {
-    return `${this.turns} ${this.serverOf(togetherPrefix(this, this.guard.prefix))}`;
+    return `${this.turns} ${this.serverOfTogether()}`;
+  }
+
+  private serverOfTogether(): string {
+    return this.serverOf(togetherPrefix(this, this.guard.prefix));
   }
 
   override sendCommand(command: Command, stream?: Stream, node?: unknown): unknown {
@@ -94,10 +98,7 @@ export class GuardedCluster extends ClusterConnection implements RedisClient {
     // In the slot of the key, so that the server is asked that has it by then.
     const probeKey = `${this.guard.prefix}${probeName}{${hashTagOf(key)}}`;
     const watch = new RedisWatch({
-      socket: () =>
-        this.nodes().find(({ options }) => `${options.host}:${options.port}` === server)?.stream as
-          | Socket
-          | undefined,
+      socket: () => this.nodes().find((node) => addressOf(node) === server)?.stream as Socket | undefined,
       probe: () => this.unwatched(writing(probeKey)),
       changed: (trouble, error) => this.guard.state.set(server, trouble, error),
     });
@@ -110,6 +111,8 @@ export class GuardedCluster extends ClusterConnection implements RedisClient {
     return command.promise;
   }
 }
+
+const addressOf = ({ options }: Connection): string => `${options.host}:${options.port}`;
 
 /** What of a key says which slot it is in. */
 function hashTagOf(key: string): string {
