@@ -22,6 +22,8 @@ export interface AcknowledgementOptions {
 }
 
 const redisTimeoutMs = 100;
+/** For so long the start of a node waits to be heard through Redis. */
+const startMs = 1_000;
 /** A notification of PostgreSQL holds 8,000 bytes. */
 const maxReceiptsPerMessage = 300;
 
@@ -33,8 +35,7 @@ export class Acknowledgements {
   constructor(private readonly options: AcknowledgementOptions) {}
 
   async start(): Promise<void> {
-    const { redis, prefix, nodeId, log } = this.options;
-    // The client subscribes again after each reconnection.
+    const { redis, prefix, nodeId } = this.options;
     const subscriber = redis.listener();
     if (!subscriber) return;
     this.subscriber = subscriber;
@@ -43,14 +44,11 @@ export class Acknowledgements {
       const [from = "", ...receipts] = text.split(" ");
       this.options.acknowledged(from, receipts);
     });
-    try {
-      await connectInTime(subscriber);
-    } catch {
-      // The client retries; until then acknowledgements arrive through the database.
-    }
-    const subscribed = subscriber.subscribe(channelOf(prefix, nodeId)).catch((error: Error) => {
-      log.warn({ err: error }, "acknowledgements arrive through the database only");
-    });
+    // Until there is a connection acknowledgements arrive through the database.
+    const subscribe = () => subscriber.subscribe(channelOf(prefix, nodeId)).catch(() => undefined);
+    subscriber.on("ready", subscribe);
+    await connectInTime(subscriber, startMs).catch(() => undefined);
+    const subscribed = subscribe();
     if (subscriber.status === "ready") await subscribed;
   }
 

@@ -1,6 +1,8 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 import t, { type Test } from "tap";
+import { Acknowledgements } from "../../src/changes/acknowledgements.js";
+import { systemClock } from "../../src/clock.js";
 import { briefly, openRedis, type Redis } from "../../src/storage/redis.js";
 import { keptLog } from "../support/log-lines.js";
 import { RedisServers } from "../support/redis-servers.js";
@@ -84,6 +86,29 @@ t.test("one that is killed is back with its next start", async (t) => {
   t.equal(await redis.get("t:kept"), null);
   t.not(redis.incarnation, incarnation, "it is another one, which may lack what was written last");
   t.same(said(), ["Redis cannot be reached", "Redis is back"]);
+});
+
+t.test("a node that starts while Redis is away hears of acknowledgements when it is there", async (t) => {
+  const server = await servers.start();
+  await server.kill();
+  const { log } = keptLog();
+  const redis = openRedis(server.url, log, { prefix: "t:" });
+  const heard: string[] = [];
+  const acknowledgements = new Acknowledgements({
+    ...{ redis, log, prefix: "t:", nodeId: "n", clock: systemClock },
+    acknowledged: (from) => heard.push(from),
+    notify: async () => undefined,
+  });
+  await acknowledgements.start();
+  t.teardown(async () => {
+    await acknowledgements.stop();
+    redis.disconnect();
+  });
+  await server.start();
+  await waitFor(async () => {
+    await server.cli.publish("t:heard:n", "other m1");
+    return heard.includes("other");
+  });
 });
 
 t.test("a connection that was lost leads to the same server again", async (t) => {

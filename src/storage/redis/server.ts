@@ -59,7 +59,8 @@ export class GuardedServer extends Connection implements RedisClient {
 
   listener(): Connection {
     const { replyMapping: _, ...options } = this.options;
-    return new Connection({ ...options, enableOfflineQueue: true });
+    // Who hears nothing from a former primary is told through the database.
+    return new Connection({ ...options, enableOfflineQueue: true, failoverDetector: false });
   }
 
   primaries(): readonly Connection[] {
