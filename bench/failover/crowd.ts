@@ -21,6 +21,7 @@ export class Crowd {
   private isOver = false;
   private lastWrite = 0;
   private longestMs = 0;
+  private taken: number[] = [];
   private hasFailed = false;
   private worstTileMs = 0;
   private token = "";
@@ -57,6 +58,7 @@ export class Crowd {
   begin(): void {
     this.statuses.clear();
     this.longestMs = 0;
+    this.taken = [];
     this.worstTileMs = 0;
     this.hasFailed = false;
     this.lastWrite = performance.now();
@@ -67,9 +69,12 @@ export class Crowd {
     return !this.hasFailed && performance.now() - this.lastWrite < 1_000;
   }
 
-  told(): string {
+  /** @param begun when it was done  @param promoted when there was another primary */
+  told(begun: number, promoted: number): string {
+    const next = this.taken.find((time) => time > promoted) ?? Number.NaN;
     const counts = [...this.statuses].sort().map(([what, count]) => `${what} ${count}`);
-    return `longest time without an edit ${Math.round(this.longestMs)} ms; slowest tile ${Math.round(this.worstTileMs)} ms; ${counts.join(", ")}`;
+    const ms = (from: number, to: number) => `${Math.round(to - from)} ms`;
+    return `no edit for ${ms(0, this.longestMs)}; another primary after ${ms(begun, promoted)}, an edit ${ms(promoted, next)} later; slowest tile ${ms(0, this.worstTileMs)}; ${counts.join(", ")}`;
   }
 
   audit(stored: readonly string[]): string {
@@ -132,6 +137,7 @@ export class Crowd {
         this.count("edit 200");
         this.acknowledged.push(name);
         const now = performance.now();
+        this.taken.push(now);
         this.longestMs = Math.max(this.longestMs, now - this.lastWrite);
         this.lastWrite = now;
         this.hasFailed = false;

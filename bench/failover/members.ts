@@ -73,8 +73,19 @@ export class Members {
   /** Waits for it. */
   async leader(): Promise<Member> {
     for (;;) {
-      for (const member of this.members) if (await this.is(member, "primary")) return member;
-      await sleep(100);
+      const are = await Promise.all(this.members.map((member) => this.is(member, "primary")));
+      const leader = this.members[are.indexOf(true)];
+      if (leader) return leader;
+      await sleep(50);
+    }
+  }
+
+  /** Waits for another one. */
+  async leaderAfter(before: Member): Promise<Member> {
+    for (;;) {
+      const leader = await this.leader();
+      if (leader !== before) return leader;
+      await sleep(50);
     }
   }
 

@@ -54,8 +54,10 @@ try {
   const change = async (name: string, act: () => unknown) => {
     await cluster.whole();
     await sleep(3_000);
+    const before = await cluster.leader();
     crowd!.begin();
     const begun = performance.now();
+    const following = cluster.leaderAfter(before).then(() => performance.now());
     await act();
     // Longer than Patroni takes for the loss of a machine.
     while (performance.now() - begun < 5_000 || !crowd!.hasWritten) {
@@ -63,7 +65,7 @@ try {
       await sleep(200);
     }
     await sleep(2_000);
-    print(`${name}: ${crowd!.told()}`);
+    print(`${name}: ${crowd!.told(begun, await following)}`);
   };
   const rejoin = async (act: (member: Awaited<ReturnType<Members["leader"]>>) => void, isHost: boolean) => {
     const member = await cluster.leader();

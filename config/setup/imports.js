@@ -96,6 +96,7 @@ const apart = [
       "src/hosts/import-messages",
       "src/hosts/export-messages",
       "src/hosts/tile-index",
+      "src/storage/connection-errors",
       "src/storage/partial-cursor",
       "src/storage/primary",
       "src/storage/session-settings",

@@ -44,7 +44,12 @@ export type ExportFileResponse =
       readonly notes: readonly string[];
       readonly objects: number;
     }
-  | { readonly ok: false; readonly reason: "too_large" | "no_room"; readonly error: string };
+  | {
+      readonly ok: false;
+      /** `away` = the database. */
+      readonly reason: "too_large" | "no_room" | "away";
+      readonly error: string;
+    };
 
 /** What a file of tiles tells of itself. */
 export interface TilesetFacts {

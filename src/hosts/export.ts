@@ -122,7 +122,7 @@ function written<Response extends { readonly ok: true }>(
   response: Response | Extract<ExportFileResponse, { ok: false }>,
 ): Response {
   if (response.ok) return response;
-  throw response.reason === "no_room" ? busy(response.error) : failed("invalid_value", response.error);
+  throw response.reason === "too_large" ? failed("invalid_value", response.error) : busy(response.error);
 }
 
 function hostFailed(error: Error): never {

@@ -173,7 +173,9 @@ export type ImportResponse =
         | "unsupported_format"
         | "no_georeference"
         | "invalid_geometry"
-        | "invalid_value";
+        | "invalid_value"
+        /** The database is away: the file may be sent again. */
+        | "busy";
       readonly error: string;
       readonly data?: Readonly<Record<string, unknown>>;
     };

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Config } from "../config.js";
-import { causedBy, failed, isDiskFull, noRoomText } from "../errors.js";
+import { busy, causedBy, failed, isDiskFull, noRoomText } from "../errors.js";
 import type { ImportResponse } from "../hosts/import-messages.js";
 import type { TransferHost } from "../hosts/transfer.js";
 import type { Log } from "../log.js";
@@ -140,6 +140,9 @@ async function stage(
       onProgress: onProgress && (({ rows }) => onProgress({ phase: "reading", rows })),
     },
   );
-  if (!response.ok) throw failed(response.code, response.error, response.data ?? {});
+  if (!response.ok) {
+    const { code, error, data = {} } = response;
+    throw code === "busy" ? busy(error) : failed(code, error, data);
+  }
   return { ...response, notes: [...folder.notes, ...response.notes] };
 }

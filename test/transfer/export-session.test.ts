@@ -25,3 +25,26 @@ t.test("PostgreSQL waits for the disk of an export as long as that takes", async
   const { path } = made.files.find(({ ending }) => ending.endsWith(".mid"))!;
   t.match(readFileSync(path, "utf8"), /10min.*600000/);
 });
+
+t.test(
+  "an export whose connection is lost, or cannot be opened, says that the database is away",
+  async (t) => {
+    const database = await freshDatabase();
+    const folder = mkdtempSync(join(tmpdir(), "mapwright-test-"));
+    t.teardown(async () => {
+      rmSync(folder, { recursive: true });
+      await database.drop();
+    });
+    const value = "pg_terminate_backend(pg_backend_pid())::text as v0";
+    for (const databaseUrl of [database.url, "postgresql://127.0.0.1:1,127.0.0.1:2/none"])
+      t.match(
+        await exportFile({
+          ...{ databaseUrl, statementTimeoutMs: 30_000, srid: 4326, format: "mif", layer: "a" },
+          ...{ folder, maxBytes: 1e6, maxTotalBytes: 1e6 },
+          source: { text: `select 1::bigint as svc_id, st_makepoint(1, 2) as g, ${value}`, values: [] },
+          columns: [{ name: "v0", type: "text" }],
+        }),
+        { ok: false, reason: "away" },
+      );
+  },
+);

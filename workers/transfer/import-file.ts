@@ -1,6 +1,6 @@
 import { statfsSync } from "node:fs";
 import { extname, join } from "node:path";
-import { isDiskFull, noRoomText } from "../../src/errors.js";
+import { Failure, isDiskFull, noRoomText } from "../../src/errors.js";
 import {
   type ImportProgress,
   type ImportRequest,
@@ -10,6 +10,7 @@ import {
   isRasterExtension,
   sidecarExtensions,
 } from "../../src/hosts/import-messages.js";
+import { connectionLost, isConnectionLost } from "../../src/storage/connection-errors.js";
 import { type Unpacked, unpack, unpackKmz } from "./archive.js";
 import { requestedEncoding } from "./encodings.js";
 import { importRaster } from "./raster/import-raster.js";
@@ -24,12 +25,15 @@ import { ByteBudget } from "./zip-archive.js";
 /**
  * Reads a file of geodata into a new staging table, which the caller drops. Memory use depends on the largest feature, not
  * on the length of the file.
- * @returns also errors in the file, and that the disk is full; other errors are thrown
+ * @returns also errors in the file, and that the disk is full or the database away; other errors are thrown
  */
 export async function importFile(request: ImportRequest, tell: TellProgress): Promise<ImportResponse> {
   try {
     return await stage(request, tell);
   } catch (error) {
+    // Of the connection, as `StagingTable` reports it.
+    if (error instanceof Failure) return { ok: false, code: "busy", error: error.message };
+    if (isConnectionLost(error)) return { ok: false, code: "busy", error: connectionLost(error).message };
     if (error instanceof Refusal)
       return { ok: false, code: error.code, error: error.message, data: error.data };
     // program_limit_exceeded: a row is larger than a page, even with TOAST.

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import pg from "pg";
 import { type CopyStreamQuery, from as copyFrom } from "pg-copy-streams";
+import { connectFailed } from "../../src/storage/connection-errors.js";
 import { Primary } from "../../src/storage/primary.js";
 import { keptAlive, sessionOptions } from "../../src/storage/session-settings.js";
 
@@ -23,10 +24,10 @@ export class StagingTable {
     private readonly name: string,
   ) {}
 
-  /** Connects and creates the empty table. */
+  /** Connects and creates the empty table. @throws Failure busy when there is no connection */
   static async create(databaseUrl: string, table: string): Promise<StagingTable> {
     if (!/^[a-z0-9_]{1,60}$/.test(table)) throw new Error("The name of the staging table is not valid.");
-    const client = await new Primary(databaseUrl).connect((host) => connected(host.url));
+    const client = await new Primary(databaseUrl).connect((host) => connected(host.url)).catch(connectFailed);
     const staging = new StagingTable(client, `staging.${table}`);
     try {
       await client.query(

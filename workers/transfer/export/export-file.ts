@@ -1,7 +1,9 @@
 import { readdirSync, statfsSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import pg from "pg";
+import { Failure } from "../../../src/errors.js";
 import type { ExportFileRequest, ExportFileResponse } from "../../../src/hosts/export-messages.js";
+import { connectFailed, connectionLost, isConnectionLost } from "../../../src/storage/connection-errors.js";
 import { Primary } from "../../../src/storage/primary.js";
 import { keptAlive, sessionOptions } from "../../../src/storage/session-settings.js";
 import { planFields } from "./fields.js";
@@ -24,15 +26,21 @@ const writingMs = 600_000;
  * number. After a failure the folder may hold parts of files.
  */
 export async function exportFile(request: ExportFileRequest): Promise<ExportFileResponse> {
-  const client = await new Primary(request.databaseUrl).connect((host) => connected(host.url, request));
+  let client: pg.Client | undefined;
   try {
+    client = await new Primary(request.databaseUrl)
+      .connect((host) => connected(host.url, request))
+      .catch(connectFailed);
     await client.query("begin isolation level repeatable read read only");
     return await write(client, request);
   } catch (error) {
     if (error instanceof Unwritable) return { ok: false, reason: error.reason, error: error.message };
+    // Of the connection.
+    if (error instanceof Failure) return { ok: false, reason: "away", error: error.message };
+    if (isConnectionLost(error)) return { ok: false, reason: "away", error: connectionLost(error).message };
     throw error;
   } finally {
-    await client.end().catch(() => undefined);
+    await client?.end().catch(() => undefined);
   }
 }
 
