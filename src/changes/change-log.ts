@@ -251,7 +251,7 @@ export class ChangeLog implements Changes {
       if (this.mustRegister) await this.register();
       const { token } = this.missed;
       const [row] = await this.listener.query<DatabaseHistory & { readonly isReadOnly: boolean }>(
-        `select ${historySql}, current_setting('transaction_read_only') = 'on' as "isReadOnly" from epoch e`,
+        `select current_setting('transaction_read_only') = 'on' as "isReadOnly", ${historySql} from epoch e`,
       );
       // Another server may take writes now, of which this one hears late or never.
       if (row!.isReadOnly) throw new Error("The database takes no writes.");

@@ -23,6 +23,8 @@ export interface ListenerOptions {
 export const listenerName = "mapwright listener";
 
 const heartbeatMs = 500;
+/** Between two attempts to connect. After a failover edits wait for it: they are answered when all nodes hear of them. */
+const longestPauseMs = 500;
 /** Timeout for opening a connection, including the queries for what was missed. */
 const openTimeoutMs = 30_000;
 /** Timeout of a heartbeat; the connection is then closed. */
@@ -170,6 +172,9 @@ export class Listener {
     this.open = this.trustedThisTurn = false;
     connection?.end().catch(() => undefined);
     this.cancelRetry();
-    this.cancelRetry = clock.after(Math.min(50 * 2 ** this.attempts++, 1_000), () => void this.start());
+    this.cancelRetry = clock.after(
+      Math.min(50 * 2 ** this.attempts++, longestPauseMs),
+      () => void this.start(),
+    );
   }
 }
