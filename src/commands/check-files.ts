@@ -5,7 +5,8 @@ import { programName } from "../program-name.js";
 import type { BlobStore } from "../storage/blob-store.js";
 import { pendingMigrations } from "../storage/migrate.js";
 import { openBlobs, placeOf, s3Options } from "../storage/open-blobs.js";
-import type { S3Failure } from "../storage/s3-client.js";
+import { S3BlobStore } from "../storage/s3-blob-store.js";
+import { S3Failure } from "../storage/s3-client.js";
 import { bad, type Check, good } from "./check.js";
 import { connected } from "./checks.js";
 import { reasonOf } from "./environment.js";
@@ -19,8 +20,7 @@ const silenceMs = 4_000;
 
 /** Whether the files are those that the database tells of, and an S3 store can be written and read. */
 export async function checkFiles(config: Config): Promise<Check[]> {
-  if (placeOf(config) === "folder") return checkMark(config, await openBlobs(config));
-  const { S3BlobStore } = await import("../storage/s3-blob-store.js");
+  if (placeOf(config) === "folder") return checkMark(config, openBlobs(config));
   const store = new S3BlobStore({ ...s3Options(config), silenceMs, attempts: 1 });
   try {
     const used = await checkUse(config, store);
@@ -69,7 +69,7 @@ async function* chunk(): AsyncGenerator<Uint8Array> {
 }
 
 function adviceOn(error: unknown): string {
-  const { reason, status } = error as Partial<S3Failure>;
+  const { reason, status } = error instanceof S3Failure ? error : { reason: "", status: undefined };
   if (reason === "NoSuchBucket") return "create the bucket, or set blobs to the one that there is";
   if (reason === "CredentialsProviderError")
     return "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give the machine a role";

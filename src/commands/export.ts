@@ -227,8 +227,7 @@ async function run(
 ): Promise<void> {
   const map = await findMap(db, job.project, job.map);
   const layer = findLayer(map, job.layer);
-  if (hasImage(layer))
-    return exportImage(env, command, { db, blobs: await openBlobs(config), map, layer }, job);
+  if (hasImage(layer)) return exportImage(env, command, { db, blobs: openBlobs(config), map, layer }, job);
   if (!hasObjects(layer)) throw new CommandError(`The layer "${job.layer}" has no objects to export.`);
   const progress = new Progress(env, "objects");
   const files = createFileExports(config, log);

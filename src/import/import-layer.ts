@@ -77,7 +77,7 @@ async function importFiles(
     if (!file.raster) await requireVectorTarget(deps.db, target.layerId);
     const imported = file.raster
       ? await writeRaster(
-          { ...deps, blobs: await openBlobs(deps.config) },
+          { ...deps, blobs: openBlobs(deps.config) },
           { target, source, file, folder, options },
         )
       : await writeStaged(deps.db, {
