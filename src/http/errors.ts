@@ -1,4 +1,5 @@
 import { Failure, type FailureKind, isDiskFull, noRoomText } from "../errors.js";
+import { S3Failure } from "../storage/s3-client.js";
 import { prefersJson } from "./accept.js";
 import { statusTexts } from "./status.js";
 import type { Headers } from "./types.js";
@@ -55,6 +56,10 @@ function toFailure(error: unknown, requestId: string): Failure {
       retryAfterSeconds: 5,
     });
   }
+  if (error instanceof S3Failure)
+    return new Failure("busy", "busy", "The store of files cannot be used just now.", {
+      retryAfterSeconds: 5,
+    });
   const message = isDiskFull(error) ? noRoomText : "An unexpected error occurred.";
   return new Failure("execution", "internal", message, { request: requestId });
 }
@@ -64,7 +69,7 @@ export function errorResponse(error: unknown, context: ErrorContext): ErrorRespo
   const failure = toFailure(error, context.requestId);
   const status = statuses[failure.kind];
   const headers: Record<string, string> = { "cache-control": "no-store" };
-  const unexpected = failure.code === "internal";
+  const unexpected = failure.code === "internal" || error instanceof S3Failure;
   if (failure.kind === "unauthenticated") headers["www-authenticate"] = "Bearer";
   // Always with 503; with other statuses when there were too many attempts.
   if (status === 503 || failure.data.retryAfterSeconds !== undefined) {

@@ -8,8 +8,9 @@ import { startNode } from "../../src/node.js";
 import { addObject, makeMap, makeStyledLayer, tileUrl } from "../support/maps.js";
 import { picture } from "../support/pictures.js";
 import { geoTiff } from "../support/rasters.js";
-import { s3rver, startS3, swift, useS3 } from "../support/s3-servers.js";
-import { startServer, type TestServer } from "../support/server.js";
+import { S3Link } from "../support/s3-link.js";
+import { s3rver, startS3, useS3 } from "../support/s3-servers.js";
+import { startServer, type TestServer, waitFor } from "../support/server.js";
 import { makeFileLayer, makeObject, send } from "./files.support.js";
 
 /** Two machines that share a database, Redis and an S3 store, and no folder: what one has taken, the other gives out. */
@@ -26,7 +27,7 @@ const log = createLog(
   }),
 );
 
-const store = await startS3(t, process.env.MAPWRIGHT_TEST_S3 === "s3rver" ? s3rver : swift);
+const store = await startS3(t, s3rver);
 useS3(store);
 const bucket = await store.bucket();
 const first = await startServer({ config: { blobs: `s3://${bucket}/maps` }, log });
@@ -52,13 +53,18 @@ const [admin, editor] = [await first.token("admin"), await first.token("editor")
 await makeMap(first, "m");
 await makeFileLayer(first, "l");
 
-async function importImage(server: TestServer, layer: string, colour: readonly number[]): Promise<Response> {
+async function importImage(
+  server: TestServer,
+  layer: string,
+  colour: readonly number[],
+  map = "m",
+): Promise<Response> {
   const image = {
     ...{ width: 64, height: 64, epsg: 3857 },
     transform: [-10_000_000, 312_500, 0, 10_000_000, 0, -312_500],
     value: () => colour,
   };
-  return fetch(`${server.url}/api/2.8/p/m/layers/${layer}/import/`, {
+  return fetch(`${server.url}/api/2.8/p/${map}/layers/${layer}/import/`, {
     method: "POST",
     headers: { "x-token": editor, "x-filename": "a.tif", "content-type": "application/octet-stream" },
     body: geoTiff(image) as never,
@@ -71,6 +77,7 @@ async function middle(server: TestServer, map: string, query: string) {
   return {
     status: answer.status,
     incomplete: answer.headers.get("x-tile-incomplete"),
+    control: answer.headers.get("cache-control"),
     colour: (await picture(await answer.arrayBuffer())).at(128, 128),
   };
 }
@@ -164,6 +171,39 @@ t.test("an import that one runs is told by the other, with what came of it", asy
   });
   t.match(await exported.json(), { features: [{ properties: { a: 1 } }] });
 });
+
+t.test(
+  "while the store is away, files are answered 503, and tiles name what they lack and are not kept",
+  async (t) => {
+    const link = await S3Link.to(store.url);
+    t.teardown(() => link.close());
+    useS3({ ...store, url: link.url });
+    t.teardown(() => useS3(store));
+    const away = await startMachine();
+    const machine: TestServer = { ...first, url: away.url, urls: [away.url] };
+    const health = async () => (await fetch(`${away.url}/health/ready`)).json() as Promise<any>;
+    const id = await makeObject(first, "l");
+    const { json: file } = await send(first, `l/objects/${id}`, { bytes: "attached" });
+    const get = () => fetch(`${away.url}${file.path}`, { headers: { "x-token": editor } });
+    t.equal(await (await get()).text(), "attached");
+    await makeMap(first, "lacking");
+    await makeStyledLayer(first, "lacking", "image", "");
+    t.equal((await importImage(first, "image", [1, 100, 200], "lacking")).status, 200);
+    link.set({ status: 503, times: Number.POSITIVE_INFINITY });
+    lines.length = 0;
+    t.equal((await get()).status, 503);
+    t.equal((await send(machine, `l/objects/${id}`, { bytes: "more" })).status, 503);
+    t.match(await middle(machine, "lacking", ""), { status: 200, incomplete: /image/, control: "no-store" });
+    await waitFor(async () => !(await health()).checks.files);
+    t.match(lines.join(""), /The S3 store failed/);
+    link.set();
+    await waitFor(async () => (await health()).checks.files);
+    // A layer that could not be drawn is tried again after some seconds.
+    await waitFor(async () => (await middle(machine, "lacking", "")).incomplete === null);
+    t.equal(await (await get()).text(), "attached");
+    t.notOk(lines.join("").includes(store.secret));
+  },
+);
 
 t.test("both are ready, and a machine with another store, an empty one or none says so", async (t) => {
   const health = async (url: string) => (await fetch(`${url}/health/ready`)).json();
