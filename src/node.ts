@@ -15,7 +15,7 @@ import { viewerRoutesOf } from "./api/resources/viewer.js";
 import { apiRoutes, olderRoutes } from "./api/routes.js";
 import type { Services } from "./api/services.js";
 import { startFileSweep } from "./catalog/file-sweep.js";
-import { StoreWatch } from "./catalog/installation.js";
+import { StoreWatch, whileOurs } from "./catalog/installation.js";
 import { KeptTexts } from "./catalog/kept-texts.js";
 import { startRemoval } from "./catalog/removal.js";
 import { CdnHeaders } from "./cdn/headers.js";
@@ -115,8 +115,8 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   const transfer = createTransferHost(config, log);
   const files = createFileExports(config, log);
   const pictureFiles = new PictureFiles(join(config.dataDir, "resized"), config.images.diskBytes, log);
-  const blobs = withPictureFiles(stored, pictureFiles);
-  const store = new StoreWatch({ db, blobs, log, place: placeOf(config) });
+  const store = new StoreWatch({ db, blobs: stored, log, place: placeOf(config) });
+  const blobs = whileOurs(withPictureFiles(stored, pictureFiles), store);
   const rasterServices = createRasterServices(config, {
     image,
     log,

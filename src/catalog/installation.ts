@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from "../clock.js";
+import { busy, type Failure } from "../errors.js";
 import type { Log } from "../log.js";
 import { BlobNotFound, type BlobStore } from "../storage/blob-store.js";
 import type { Database, Queryable } from "../storage/postgres.js";
@@ -152,6 +153,28 @@ export class StoreWatch {
     return this.last !== "away" && !isForeign(this.last);
   }
 }
+
+/** The store, which takes nothing while it is not this installation's: other nodes would not find it. */
+export const whileOurs = (blobs: BlobStore, store: Pick<StoreWatch, "isOurs">): BlobStore =>
+  Object.create(blobs, {
+    put: {
+      value: async (source: Parameters<BlobStore["put"]>[0]) => {
+        if (!(await store.isOurs())) throw notOurs();
+        return blobs.put(source);
+      },
+    },
+  });
+
+/** As `whileOurs`, for whoever does not watch the store. @throws Failure busy */
+export async function requireOurs(
+  db: Pick<Queryable, "query">,
+  blobs: Pick<BlobStore, "mark" | "size">,
+): Promise<void> {
+  if (isForeign(await compareStore(db, blobs))) throw notOurs();
+}
+
+const notOurs = (): Failure =>
+  busy("The store of files is not this installation's, or does not answer: nothing is written there.");
 
 export const isForeign = (state: StoreState | "away"): state is keyof typeof storeProblems.folder =>
   state in storeProblems.folder;

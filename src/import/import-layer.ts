@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { requireOurs } from "../catalog/installation.js";
 import type { Config } from "../config.js";
 import { busy, causedBy, failed, isDiskFull, noRoomText } from "../errors.js";
 import type { ImportResponse } from "../hosts/import-messages.js";
@@ -76,10 +77,7 @@ async function importFiles(
     await lock.lockLayer(target.layerId, signal);
     if (!file.raster) await requireVectorTarget(deps.db, target.layerId);
     const imported = file.raster
-      ? await writeRaster(
-          { ...deps, blobs: openBlobs(deps.config) },
-          { target, source, file, folder, options },
-        )
+      ? await writeImage(deps, { target, source, file, folder, options })
       : await writeStaged(deps.db, {
           target,
           source,
@@ -103,6 +101,15 @@ async function importFiles(
     // Until the commit the next import of the layer must wait, and the staging table cannot be dropped.
     await deps.db.afterwards(() => lock.release());
   }
+}
+
+async function writeImage(
+  { db, log, config }: ImportDependencies,
+  task: Parameters<typeof writeRaster>[1],
+): Promise<Imported> {
+  const blobs = openBlobs(config);
+  await requireOurs(db, blobs);
+  return writeRaster({ db, log, blobs }, task);
 }
 
 interface Staging {

@@ -20,6 +20,8 @@ import { type ObjectPlace, S3Uploads } from "./s3-upload.js";
 
 const asideFolder = "aside/";
 const markName = "installation";
+/** Other installations may have their files below a prefix. */
+const ownName = /^([0-9a-f]{2}|aside)\/[0-9a-f-]{36}$/;
 
 export interface S3StoreOptions extends S3Options {
   /** Folder for the copies of all processes of this machine, and how many bytes each process keeps there. */
@@ -106,7 +108,7 @@ export class S3BlobStore implements BlobStore {
         },
       );
       for (const { Key, UploadId, Initiated } of page?.Uploads ?? []) {
-        if (ageOf(Initiated) < ageMs) continue;
+        if (ageOf(Initiated) < ageMs || !ownName.test(Key!.slice(this.prefix.length))) continue;
         const abort = new AbortMultipartUploadCommand({ Bucket: this.bucket, Key, UploadId });
         await told("AbortMultipartUpload", () => this.client.send(abort)).catch((error: unknown) => {
           // It was completed, or another node has removed it.

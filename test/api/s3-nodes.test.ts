@@ -207,6 +207,8 @@ t.test(
 
 t.test("both are ready, and a machine with another store, an empty one or none says so", async (t) => {
   const health = async (url: string) => (await fetch(`${url}/health/ready`)).json();
+  const id = await makeObject(first, "l");
+  await makeStyledLayer(first, "m", "elsewhere", "");
   for (const { url } of [first, second])
     t.match(await health(url), { status: "ready", checks: { files: true } });
   t.ok(/^maps\/installation$/m.test((await store.contents(bucket)).objects.join("\n")));
@@ -219,6 +221,10 @@ t.test("both are ready, and a machine with another store, an empty one or none s
     const wrong = await startMachine({ blobs });
     t.match(lines.join(""), said, "at the start");
     t.match(await health(wrong.url), { status: "degraded", checks: { files: false }, hint: /doctor/ });
+    const machine: TestServer = { ...first, url: wrong.url, urls: [wrong.url] };
+    t.equal((await send(machine, `l/objects/${id}`, { bytes: "nowhere" })).status, 503);
+    t.equal((await importImage(machine, "elsewhere", [1, 2, 3])).status, 503);
+    if (blobs === "") t.notOk((await readdir(wrong.dataDir)).includes("files"), "nothing was written there");
   }
   t.notOk(lines.join("").includes(store.secret));
 });
