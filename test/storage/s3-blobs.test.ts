@@ -1,8 +1,11 @@
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { GetObjectCommand, PutObjectCommand } from "@aws-sdk/client-s3";
 import t, { type Test } from "tap";
+import type { BlobStore } from "../../src/storage/blob-store.js";
+import { FolderBlobStore } from "../../src/storage/folder-blob-store.js";
 import { S3BlobStore } from "../../src/storage/s3-blob-store.js";
 import { type S3Server, s3rver, startS3, swift, useS3 } from "../support/s3-servers.js";
 import { checkBlobStore } from "./blobs.support.js";
@@ -30,6 +33,7 @@ async function openStore(t: Test, server: S3Server) {
   });
   return {
     store,
+    bucket,
     temporary,
     rounds: 8,
     // This server sends one byte of what has none, and then nothing.
@@ -54,3 +58,55 @@ for (const kind of [swift, s3rver])
     useS3(server);
     checkBlobStore(t, (t) => openStore(t, server));
   });
+
+t.test(
+  "a folder that is copied into a bucket file by file is the same store there, and back again",
+  async (t) => {
+    const server = await startS3(t, s3rver);
+    useS3(server);
+    const { store, bucket, temporary } = await openStore(t, server);
+    const folder = join(temporary, "files");
+    const before = new FolderBlobStore(folder);
+    const id = "11111111-1111-4111-8111-111111111111";
+    await before.setMark(id);
+    const [kept, put] = [await before.put(content("kept")), await before.put(content("put away"))];
+    await before.setAside(put);
+    const { client } = server;
+    for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+      if (!entry.isFile()) continue;
+      const path = join(entry.parentPath, entry.name);
+      const Key = `${prefix}${relative(folder, path)}`;
+      await client.send(new PutObjectCommand({ Bucket: bucket, Key, Body: await readFile(path) }));
+    }
+    t.equal(await store.mark(), id);
+    t.equal(await text(store, kept), "kept");
+    await store.putBack(put);
+    const added = await store.put(content("added"));
+
+    const back = join(temporary, "back");
+    for (const name of (await server.contents(bucket)).objects) {
+      const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: name }));
+      const path = join(back, name.slice(prefix.length));
+      await mkdir(dirname(path), { recursive: true });
+      await writeFile(path, await Body!.transformToByteArray());
+    }
+    const after = new FolderBlobStore(back);
+    t.equal(await after.mark(), id);
+    for (const [key, said] of [
+      [kept, "kept"],
+      [put, "put away"],
+      [added, "added"],
+    ] as const)
+      t.equal(await text(after, key), said);
+  },
+);
+
+async function* content(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text);
+}
+
+async function text(store: BlobStore, key: string): Promise<string> {
+  let all = "";
+  for await (const chunk of store.read(key)) all += Buffer.from(chunk).toString();
+  return all;
+}

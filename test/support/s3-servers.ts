@@ -23,6 +23,8 @@ export interface S3Server {
   readonly secret: string;
   /** Whether it has parts of objects that nobody completed, and tells which. */
   readonly listsParts: boolean;
+  /** To look into it without us. */
+  readonly client: S3Client;
   /** Makes a bucket. @returns its name */
   bucket(): Promise<string>;
   /** Names of all objects of a bucket, and of those whose parts are there only. */
@@ -99,7 +101,7 @@ export async function startS3(t: Test, kind: Kind): Promise<S3Server> {
   const client = new S3Client({ endpoint: url, region: "us-east-1", forcePathStyle: true, credentials });
   t.teardown(() => client.destroy());
   return {
-    ...{ name, url, key, secret, listsParts, stop },
+    ...{ name, url, key, secret, listsParts, client, stop },
     bucket: async () => {
       const Bucket = `bucket-${++buckets}`;
       await client.send(new CreateBucketCommand({ Bucket }));
