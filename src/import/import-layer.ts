@@ -7,6 +7,7 @@ import type { TransferHost } from "../hosts/transfer.js";
 import type { Log } from "../log.js";
 import { type BlobSettings, openBlobs } from "../storage/open-blobs.js";
 import type { Database } from "../storage/postgres.js";
+import { S3Failure } from "../storage/s3-client.js";
 import { type ImportFolder, makeImportFolder } from "./import-folder.js";
 import type { Imported, ImportOptions, ImportSource, ImportTarget } from "./import-request.js";
 import { lockStaging, type StagingLock } from "./staging.js";
@@ -38,6 +39,10 @@ export async function importIntoLayer(
   try {
     return await importFiles(deps, { target, source, options });
   } catch (error) {
+    if (error instanceof S3Failure) {
+      deps.log.error({ err: error, layer: target.layerId }, "the image of an import could not be stored");
+      throw causedBy(busy("The store of files cannot be used just now."), error);
+    }
     if (!isDiskFull(error)) throw error;
     deps.log.error({ err: error, layer: target.layerId }, "an import found no room");
     throw causedBy(failed("import_failed", noRoomText), error);

@@ -193,6 +193,8 @@ t.test(
     lines.length = 0;
     t.equal((await get()).status, 503);
     t.equal((await send(machine, `l/objects/${id}`, { bytes: "more" })).status, 503);
+    const refused = await importImage(machine, "image", [3, 2, 1], "lacking");
+    t.match(await refused.json(), { code: "busy", message: /store of files/ });
     t.match(await middle(machine, "lacking", ""), { status: 200, incomplete: /image/, control: "no-store" });
     await waitFor(async () => !(await health()).checks.files);
     t.match(lines.join(""), /The S3 store failed/);

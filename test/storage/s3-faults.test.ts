@@ -246,6 +246,24 @@ t.test("whoever pauses while reading holds no connection, and gets the rest", as
   t.ok(Buffer.concat(got).equals(bytes));
 });
 
+t.test("however many large blobs are written at once, few of their parts are in memory", async (t) => {
+  const { store, link } = await openStore(t);
+  const chunk = Buffer.alloc(20_000, "chunk");
+  let taken = 0;
+  let most = 0;
+  const large = async function* () {
+    for (let count = 0; count < 30; count++) {
+      taken += chunk.length;
+      most = Math.max(most, taken - link.bytesSent);
+      yield chunk;
+    }
+  };
+  const keys = await Promise.all(Array.from({ length: 12 }, () => store.put(large())));
+  // Six parts, and of each blob the piece that begins the next one.
+  t.ok(most <= 6 * partBytes + 12 * chunk.length, `${most} bytes`);
+  for (const key of keys) t.equal(await store.size(key), 30 * chunk.length);
+});
+
 t.test("an error tells neither keys nor signatures", async (t) => {
   const { store, bucket } = await openStore(t, { server: thorough });
   t.equal(await store.mark(), undefined);
