@@ -15,7 +15,7 @@ import { BlobNotFound, type BlobStore, isUuid, type ReadOptions } from "./blob-s
 import { LocalCopies } from "./local-copies.js";
 import { createS3Client, isMissing, S3Failure, type S3Options, told } from "./s3-client.js";
 import { copyObject } from "./s3-copy.js";
-import { type ObjectContent, readObject } from "./s3-read.js";
+import { type IdleOptions, type ObjectContent, readObject } from "./s3-read.js";
 import { type ObjectPlace, S3Uploads } from "./s3-upload.js";
 
 const asideFolder = "aside/";
@@ -23,7 +23,7 @@ const markName = "installation";
 /** Other installations may have their files below a prefix. */
 const ownName = /^([0-9a-f]{2}|aside)\/[0-9a-f-]{36}$/;
 
-export interface S3StoreOptions extends S3Options {
+export interface S3StoreOptions extends S3Options, IdleOptions {
   /** Folder for the copies of all processes of this machine, and how many bytes each process keeps there. */
   readonly copies: { readonly folder: string; readonly bytes: number };
   /** Size of the parts that large blobs are sent in, and copied in. Servers want 5 MiB at least. */
@@ -66,7 +66,8 @@ export class S3BlobStore implements BlobStore {
 
   async *read(key: string, options: ReadOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
     requireKey(key);
-    yield* readObject((first) => this.open(key, { ...options, first }), options);
+    const { idleMs } = this.options;
+    yield* readObject((first) => this.open(key, { ...options, first }), { ...options, idleMs });
   }
 
   async delete(key: string): Promise<void> {

@@ -3,8 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { BlobNotFound, maxChunkBytes, type ReadOptions } from "./blob-store.js";
 import { S3Failure } from "./s3-client.js";
 
-/** A connection that nobody has read from for so long is given to others: there are only so many. */
-const idleMs = 2_000;
+const defaultIdleMs = 2_000;
 /** How often a read that brings nothing new is begun. */
 const attempts = 4;
 const pauseMs = 100;
@@ -16,6 +15,11 @@ export interface ObjectContent {
   readonly end: number;
 }
 
+export interface IdleOptions {
+  /** A connection that nobody has read from for so long is given to others: there are only so many. */
+  readonly idleMs?: number | undefined;
+}
+
 /**
  * The bytes of an object. Where an answer ends early, the rest is asked for.
  * @param open asks for the bytes from a position on; undefined = there are none
@@ -23,7 +27,7 @@ export interface ObjectContent {
  */
 export async function* readObject(
   open: (first: number) => Promise<ObjectContent | undefined>,
-  { range, signal }: ReadOptions,
+  { range, signal, idleMs = defaultIdleMs }: ReadOptions & IdleOptions,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   signal?.throwIfAborted();
   let position = range?.first ?? 0;
@@ -35,7 +39,7 @@ export async function* readObject(
       if (!content) return;
       // Some send more than they are asked for.
       const end = Math.min(content.end, (range?.last ?? Number.POSITIVE_INFINITY) + 1);
-      for await (const piece of pieces(content.body, signal)) {
+      for await (const piece of pieces(content.body, { signal, idleMs })) {
         const wanted = piece.subarray(0, end - position);
         position += wanted.length;
         failures = 0;
@@ -61,7 +65,7 @@ const mayPass = ({ status }: S3Failure): boolean => status === 409;
 
 async function* pieces(
   body: Readable,
-  signal: AbortSignal | undefined,
+  { signal, idleMs }: { readonly signal: AbortSignal | undefined; readonly idleMs: number },
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const leave = () => body.destroy();
   signal?.addEventListener("abort", leave, { once: true });
