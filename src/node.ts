@@ -109,7 +109,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
       : openRedis(config.tilesRedisUrl, log, { prefix, name: "The Redis of tiles" });
   const bodies = new BodyThreads(log);
   const image = createImageHost(config, log);
-  const stored = openBlobs(config);
+  const stored = await openBlobs(config);
   const folder = await PictureFolder.open(join(config.dataDir, "drawn-pictures"), { blobs: stored, image });
   const render = startRenderHost(config, log, folder.path, () => db.url);
   const transfer = createTransferHost(config, log);

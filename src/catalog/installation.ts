@@ -3,7 +3,7 @@ import { busy, type Failure } from "../errors.js";
 import type { Log } from "../log.js";
 import { BlobNotFound, type BlobStore } from "../storage/blob-store.js";
 import type { Database, Queryable } from "../storage/postgres.js";
-import { S3Failure } from "../storage/s3-client.js";
+import { S3Failure } from "../storage/s3-failure.js";
 
 /**
  * Whether the store of blobs is the one that the database tells of: both carry the id of the installation. A folder that was

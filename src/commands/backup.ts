@@ -43,7 +43,7 @@ Examples:
           const progress = new Progress(env, "files");
           const backup = await makeBackup(
             path,
-            { config, db, blobs: openBlobs(config), signal, progress: (all) => progress.add(1, all) },
+            { config, db, blobs: await openBlobs(config), signal, progress: (all) => progress.add(1, all) },
             keep,
           ).finally(() => progress.end());
           const { removed } = backup;
@@ -97,7 +97,7 @@ Examples:
           await interruptible(async (signal) => {
             const progress = new Progress(env, "files");
             await restoreBackup(folder, backup, {
-              ...{ config, db, blobs: openBlobs(config), signal },
+              ...{ config, db, blobs: await openBlobs(config), signal },
               progress: (all) => progress.add(1, all),
             }).finally(() => progress.end());
           });

@@ -5,8 +5,7 @@ import { programName } from "../program-name.js";
 import type { BlobStore } from "../storage/blob-store.js";
 import { pendingMigrations } from "../storage/migrate.js";
 import { openBlobs, placeOf, s3Options } from "../storage/open-blobs.js";
-import { S3BlobStore } from "../storage/s3-blob-store.js";
-import { S3Failure } from "../storage/s3-client.js";
+import { S3Failure } from "../storage/s3-failure.js";
 import { bad, type Check, good } from "./check.js";
 import { connected } from "./checks.js";
 import { reasonOf } from "./environment.js";
@@ -20,7 +19,8 @@ const silenceMs = 4_000;
 
 /** Whether the files are those that the database tells of, and an S3 store can be written and read. */
 export async function checkFiles(config: Config): Promise<Check[]> {
-  if (placeOf(config) === "folder") return checkMark(config, openBlobs(config));
+  if (placeOf(config) === "folder") return checkMark(config, await openBlobs(config));
+  const { S3BlobStore } = await import("../storage/s3-blob-store.js");
   const store = new S3BlobStore({ ...s3Options(config), silenceMs, attempts: 1 });
   try {
     const used = await checkUse(config, store);

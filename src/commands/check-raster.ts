@@ -46,7 +46,7 @@ const red = 0xff0000ff;
 
 /** @returns the one colour of the tile of zoom 0; undefined when it has several */
 async function drawRed(config: Config): Promise<number | undefined> {
-  const blobs = openBlobs(config);
+  const blobs = await openBlobs(config);
   const key = await blobs.put(chunksOf(redImage()));
   const extent = [-mercatorHalf, -mercatorHalf, mercatorHalf, mercatorHalf] as const;
   const raster = { drawn: key, extent, isDiscrete: true, valueRange: null };

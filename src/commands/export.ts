@@ -227,7 +227,10 @@ async function run(
 ): Promise<void> {
   const map = await findMap(db, job.project, job.map);
   const layer = findLayer(map, job.layer);
-  if (hasImage(layer)) return exportImage(env, command, { db, blobs: openBlobs(config), map, layer }, job);
+  if (hasImage(layer)) {
+    const blobs = await openBlobs(config);
+    return exportImage(env, command, { db, blobs, map, layer }, job);
+  }
   if (!hasObjects(layer)) throw new CommandError(`The layer "${job.layer}" has no objects to export.`);
   const progress = new Progress(env, "objects");
   const files = createFileExports(config, log);

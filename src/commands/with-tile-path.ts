@@ -28,7 +28,7 @@ export async function withTilePath<T>(
 ): Promise<T> {
   const redis = await connect();
   const tilesRedis = await connectTiles();
-  const blobs = openBlobs(config);
+  const blobs = await openBlobs(config);
   const image = createImageHost(config, log);
   const pictures = await PictureFolder.open(join(config.dataDir, "drawn-pictures"), { blobs, image });
   const render = startRenderHost(config, log, pictures.path);

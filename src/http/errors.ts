@@ -1,5 +1,5 @@
 import { Failure, type FailureKind, isDiskFull, noRoomText } from "../errors.js";
-import { S3Failure } from "../storage/s3-client.js";
+import { S3Failure } from "../storage/s3-failure.js";
 import { prefersJson } from "./accept.js";
 import { statusTexts } from "./status.js";
 import type { Headers } from "./types.js";

@@ -7,7 +7,7 @@ import type { TransferHost } from "../hosts/transfer.js";
 import type { Log } from "../log.js";
 import { type BlobSettings, openBlobs } from "../storage/open-blobs.js";
 import type { Database } from "../storage/postgres.js";
-import { S3Failure } from "../storage/s3-client.js";
+import { S3Failure } from "../storage/s3-failure.js";
 import { type ImportFolder, makeImportFolder } from "./import-folder.js";
 import type { Imported, ImportOptions, ImportSource, ImportTarget } from "./import-request.js";
 import { lockStaging, type StagingLock } from "./staging.js";
@@ -112,7 +112,7 @@ async function writeImage(
   { db, log, config }: ImportDependencies,
   task: Parameters<typeof writeRaster>[1],
 ): Promise<Imported> {
-  const blobs = openBlobs(config);
+  const blobs = await openBlobs(config);
   await requireOurs(db, blobs);
   return writeRaster({ db, log, blobs }, task);
 }

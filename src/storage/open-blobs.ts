@@ -3,15 +3,17 @@ import { parseBlobAddress } from "../blob-address.js";
 import { awsSettings, type Config } from "../config.js";
 import type { BlobStore } from "./blob-store.js";
 import { FolderBlobStore } from "./folder-blob-store.js";
-import { S3BlobStore, type S3StoreOptions } from "./s3-blob-store.js";
+import type { S3StoreOptions } from "./s3-blob-store.js";
 
 export type BlobSettings = Pick<Config, "dataDir" | "blobs" | "blobCopyBytes">;
 
 /** The store that an installation keeps its blobs in. */
-export const openBlobs = (settings: BlobSettings): BlobStore =>
-  settings.blobs === ""
-    ? new FolderBlobStore(join(settings.dataDir, "files"))
-    : new S3BlobStore(s3Options(settings));
+export async function openBlobs(settings: BlobSettings): Promise<BlobStore> {
+  if (settings.blobs === "") return new FolderBlobStore(join(settings.dataDir, "files"));
+  // Amazon's client takes a tenth of a second to load.
+  const { S3BlobStore } = await import("./s3-blob-store.js");
+  return new S3BlobStore(s3Options(settings));
+}
 
 export const s3Options = ({ dataDir, blobs, blobCopyBytes }: BlobSettings): S3StoreOptions => ({
   address: parseBlobAddress(blobs),

@@ -13,8 +13,9 @@ import {
 import { removeQuietly } from "../remove-quietly.js";
 import { BlobNotFound, type BlobStore, isUuid, type ReadOptions } from "./blob-store.js";
 import { LocalCopies } from "./local-copies.js";
-import { createS3Client, isMissing, S3Failure, type S3Options, told } from "./s3-client.js";
+import { createS3Client, type S3Options, told } from "./s3-client.js";
 import { copyObject } from "./s3-copy.js";
+import { isMissing, S3Failure } from "./s3-failure.js";
 import { type IdleOptions, type ObjectContent, readObject } from "./s3-read.js";
 import { type ObjectPlace, S3Uploads } from "./s3-upload.js";
 

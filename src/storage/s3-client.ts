@@ -1,6 +1,7 @@
 import { S3Client, type S3ServiceException } from "@aws-sdk/client-s3";
 import type { BlobAddress } from "../blob-address.js";
 import { type AwsSettings, hushAws } from "../config.js";
+import { S3Failure } from "./s3-failure.js";
 
 /** The client of S3 stores, and what its errors mean. Credentials come from where Amazon's programs have them. */
 
@@ -42,20 +43,6 @@ export function createS3Client({ aws, silenceMs: silent = silenceMs, attempts }:
   });
 }
 
-/** An S3 store did not do what it was asked. The message has no credentials and no signatures, which the client's errors may have. */
-export class S3Failure extends Error {
-  constructor(
-    operation: string,
-    /** As the store or the network names it: `AccessDenied`, `NoSuchBucket`, `ECONNREFUSED`. */
-    readonly reason: string,
-    readonly status: number | undefined,
-    detail: string,
-  ) {
-    super(`The S3 store failed (${operation}): ${detail}`);
-    this.name = "S3Failure";
-  }
-}
-
 /** Calls the client. @throws S3Failure; the signal's reason when it has aborted */
 export async function told<T>(
   operation: string,
@@ -82,9 +69,3 @@ function failureOf(operation: string, error: unknown): S3Failure {
       : `${reason} (${status}${$metadata?.requestId ? `, request ${$metadata.requestId}` : ""})`;
   return new S3Failure(operation, reason, status, detail);
 }
-
-/** Whether an error says that there is no such object. */
-export const isMissing = (error: unknown): boolean =>
-  error instanceof S3Failure &&
-  error.status === 404 &&
-  (error.reason === "NoSuchKey" || error.reason === "NotFound");

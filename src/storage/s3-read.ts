@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { BlobNotFound, maxChunkBytes, type ReadOptions } from "./blob-store.js";
-import { S3Failure } from "./s3-client.js";
+import { S3Failure } from "./s3-failure.js";
 
 const defaultIdleMs = 2_000;
 /** How often a read that brings nothing new is begun. */

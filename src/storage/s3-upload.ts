@@ -13,7 +13,8 @@ import {
 } from "@aws-sdk/client-s3";
 import { FairSemaphore } from "../queues/fair-semaphore.js";
 import { maxChunkBytes } from "./blob-store.js";
-import { S3Failure, told } from "./s3-client.js";
+import { told } from "./s3-client.js";
+import { S3Failure } from "./s3-failure.js";
 
 /** Writes objects: small ones with one request, others in parts. */
 
