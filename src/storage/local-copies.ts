@@ -1,5 +1,5 @@
 import { rmSync } from "node:fs";
-import { access, link, mkdir, readdir, rename, stat } from "node:fs/promises";
+import { access, link, mkdir, readdir, rename, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { removeQuietly } from "../remove-quietly.js";
 import { isUuid } from "./blob-store.js";
@@ -13,6 +13,10 @@ export interface BlobSource {
   /** @throws BlobNotFound */
   read(key: string): AsyncIterable<Uint8Array>;
 }
+
+/** What a process that is used has not touched for so long is nobody's. */
+const abandonedMs = 86_400_000;
+const touchMs = 3_600_000;
 
 interface Copy {
   bytes: number;
@@ -33,6 +37,7 @@ export class LocalCopies {
   private readonly copies = new Map<string, Copy>();
   private bytes = 0;
   private opening: Promise<string> | undefined;
+  private touched = Number.NEGATIVE_INFINITY;
 
   /** @param maxBytes on disk, in each process; more only as long as all of it is used */
   constructor(
@@ -45,6 +50,7 @@ export class LocalCopies {
   async with<T>(key: string, use: (path: string) => Promise<T>): Promise<T> {
     const folder = await this.open();
     const path = join(folder, key);
+    await this.touch(folder);
     const copy = await this.hold(folder, key);
     try {
       await copy.placed;
@@ -117,6 +123,16 @@ export class LocalCopies {
     }
   }
 
+  /** Shows others that it is used. */
+  private async touch(folder: string): Promise<void> {
+    const now = Date.now();
+    if (now - this.touched < touchMs) return;
+    this.touched = now;
+    // Another machine may have taken it for abandoned.
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await utimes(folder, now / 1_000, now / 1_000);
+  }
+
   private open(): Promise<string> {
     this.opening ??= this.prepare().catch((error: unknown) => {
       this.opening = undefined;
@@ -128,7 +144,9 @@ export class LocalCopies {
   private async prepare(): Promise<string> {
     const folder = await ownFolder(this.parent);
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    for (const left of (await processFolders(this.parent)).left) await this.takeOver(left, folder);
+    const { left, others } = await processFolders(this.parent);
+    for (const one of left) await this.takeOver(one, folder);
+    for (const one of others) if (await isOlder(one, abandonedMs)) await removeQuietly(one);
     this.trim(folder);
     return folder;
   }
@@ -150,6 +168,12 @@ export class LocalCopies {
     await removeQuietly(left);
   }
 }
+
+const isOlder = (path: string, ms: number): Promise<boolean> =>
+  stat(path).then(
+    ({ mtimeMs }) => Date.now() - mtimeMs > ms,
+    () => false,
+  );
 
 const exists = (path: string): Promise<boolean> =>
   access(path).then(

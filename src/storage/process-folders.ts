@@ -20,21 +20,27 @@ export interface ProcessFolders {
   readonly left: readonly string[];
   /** Of those that run, this one among them. */
   readonly used: readonly string[];
+  /** Of machines with other names, as this one may have had: containers get a new one at each start. */
+  readonly others: readonly string[];
 }
 
-/** The folders of this machine's processes. */
+/** The folders of processes. */
 export async function processFolders(parent: string): Promise<ProcessFolders> {
   const left: string[] = [];
   const used: string[] = [];
+  const others: string[] = [];
   for (const name of await readdir(parent).catch(() => [])) {
-    if (!name.startsWith(prefix())) continue;
-    const [, pid, start] = /^(\d+)-(\d+)-[0-9a-f]+$/.exec(name.slice(prefix().length)) ?? [];
+    const [, host, pid, start] = /^(.*-)(\d+)-(\d+)-[0-9a-f]{12}$/.exec(name) ?? [];
     if (pid === undefined) continue;
+    if (host !== prefix()) {
+      others.push(join(parent, name));
+      continue;
+    }
     // In a container each process may have the number of the one before.
     const runs = (await startOf(Number(pid))) === start;
     (runs ? used : left).push(join(parent, name));
   }
-  return { left, used };
+  return { left, used, others };
 }
 
 /** When a process was started, in ticks since the machine was; "0" = it does not run. */

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DeleteObjectCommand, PutObjectCommand } from "@aws-sdk/client-s3";
 import t from "tap";
 import { freshDatabase } from "../support/database.js";
 import { testRedisUrl } from "../support/redis.js";
@@ -50,6 +51,13 @@ t.test("doctor says whether the store can be written and read, and what to do if
   t.match(fine.of("S3 store"), { ok: true, found: /can be written and read/ });
   t.match(fine.of("files"), { ok: true });
   t.same(await server.contents(bucket), { objects: [], parts: [] }, "nothing is left of what it has tried");
+
+  const { client } = server;
+  const place = { Bucket: bucket, Key: "maps/installation" };
+  await client.send(new PutObjectCommand({ ...place, Body: "11111111-1111-4111-8111-111111111111" }));
+  const foreign = await doctor(blobs);
+  t.match(foreign.of("files"), { ok: false, found: /bucket.*another installation/, advice: /set blobs/ });
+  await client.send(new DeleteObjectCommand(place));
 
   const absent = await doctor("s3://no-such-bucket");
   t.equal(absent.status, 1);

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
@@ -83,4 +83,15 @@ t.test("what a killed process has left is taken over by the next one, as far as 
   const small = new LocalCopies(parent, content.length - 1, source());
   const left = await small.with(keys[1], (path) => readdir(join(path, "..")));
   t.same(left, [keys[1]], "only what is in use, where all has no room");
+});
+
+t.test("what a machine of another name has left goes when it was not used for a day", async (t) => {
+  const [old, young] = ["former-1-2-0123456789ab", "other-host-1-2-0123456789ab"];
+  for (const name of [old, young]) await mkdir(join(parent, name));
+  const time = Date.now() / 1_000 - 90_000;
+  await utimes(join(parent, old), time, time);
+  await new LocalCopies(parent, 1_000_000, source()).with(keys[0], async () => undefined);
+  const names = await readdir(parent);
+  t.notOk(names.includes(old));
+  t.ok(names.includes(young));
 });
