@@ -29,14 +29,16 @@ export function register(program: Command, env: CommandEnvironment): void {
       }
       const page = pageNamed(pages, subject);
       const one = commandOf(program, subject);
-      if (one) {
-        if (isJson(command)) print(env, JSON.stringify({ text: one.helpInformation() }));
-        else one.outputHelp();
-      } else if (page) {
+      if (page) {
         print(
           env,
           isJson(command) ? JSON.stringify({ page: page.path, text: page.markdown }) : page.markdown,
         );
+        if (one && !isJson(command))
+          print(env, `\nOptions of the command: ${programName()} ${one.name()} --help`);
+      } else if (one) {
+        if (isJson(command)) print(env, JSON.stringify({ text: one.helpInformation() }));
+        else one.outputHelp();
       } else {
         const names = [
           ...program.commands.map((each) => each.name()),
