@@ -6,6 +6,8 @@ const zoom = 8;
 /** Of what is drawn, in degrees: tiles of two objects are not the same. */
 const stride = 2;
 const columns = 178;
+/** Of each writer. */
+const rows = 10;
 
 interface Place {
   readonly lon: number;
@@ -81,7 +83,7 @@ export class Crowd {
     const names = new Set(stored);
     const lost = this.acknowledged.filter((name) => !names.has(name));
     const strange = [...names].filter((name) => !this.tried.has(name));
-    return `${this.acknowledged.length} edits answered: ${lost.length} lost, ${stored.length - names.size} done twice, ${this.stale.length} tiles stale, ${strange.length} from nowhere`;
+    return `${this.acknowledged.length} edits answered: ${lost.length} lost, ${stored.length - names.size} done twice, ${this.stale.length} tiles stale (${this.stale.join(" ")}), ${strange.length} from nowhere`;
   }
 
   private async ask(node: number, method: string, path: string, body: unknown, key?: string) {
@@ -104,11 +106,9 @@ export class Crowd {
   private async write(writer: number): Promise<void> {
     for (let count = 0; !this.isOver; count++) {
       const name = `w${writer}-${count}`;
-      const at = writer * 100_000 + count;
-      const place = {
-        lon: -179 + stride * (at % columns),
-        lat: -80 + stride * (Math.floor(at / columns) % 80),
-      };
+      // Each has rows of its own: an object in a larger one would not change its tile.
+      const row = writer * rows + (Math.floor(count / columns) % rows);
+      const place = { lon: -179 + stride * (count % columns), lat: -80 + stride * row };
       const node = count % this.urls.length;
       const other = (node + 1) % this.urls.length;
       const before = await this.tile(place, other);
