@@ -1,35 +1,13 @@
-import { cp, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Test } from "tap";
 import { freshDatabase } from "../../support/database.js";
-import { bareEnvironment, checkout, program, run, start } from "../installation.js";
+import { bareEnvironment, program, run, start } from "../installation.js";
 import { login, password, project, type Step, World } from "../world.js";
 import { onPhoto } from "./rasters.js";
 
-/** Backup and restore, by the commands that the documentation has for them. */
-
-const docs = join(checkout, "src/docs/operating");
-const [save = ""] = /(?<=^```sh\n)[\s\S]*?(?=^```)/m.exec(await readFile(join(docs, "backup.md"), "utf8"))!;
-/** The block that puts the backup in place, with what the page lets its reader choose before. */
-const restore = `BACKUP=backup\nTARGET=$DATABASE_URL\nFILES=data\n${
-  /^```sh\n((?:(?!```)[\s\S])*?pg_restore --no-owner --file=[\s\S]*?)^```/m.exec(
-    await readFile(join(docs, "restore.md"), "utf8"),
-  )![1]
-}`;
-
-/** What a shell says of commands that must succeed. Without `--norc`, bash reads a file of its own where its input is a socket. */
-async function shell(
-  commands: string,
-  where: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
-): Promise<string> {
-  const { status, stdout, stderr } = await run(
-    ["bash", "--norc", "-eu", "-o", "pipefail", "-c", commands],
-    where,
-  );
-  if (status !== 0) throw new Error(`${status} ${stderr}`);
-  return `${stdout}${stderr}`;
-}
+/** Backup and restore, as the documentation tells. */
 
 /** What is compared of both installations: a picture, a raster, objects, a file. */
 async function contents(world: World): Promise<Record<string, unknown>> {
@@ -49,10 +27,10 @@ export const backupSteps: readonly Step[] = [
   {
     name: "backup and restore",
     walk: async (t, world) => {
-      const { folder, env } = world.at;
+      const { folder } = world.at;
       // Its 135,000 cities would take most of the time.
       await world.mapwright(["project", "delete", "demo", "--yes"]);
-      t.equal(await shell(save, { cwd: folder, env }), "", "the backup says nothing");
+      await world.mapwright(["backup", "backup"]);
       await t.test("to an empty database, for a server in another folder", async (t) => {
         const restored = await restoredElsewhere(t, join(folder, "backup"));
         t.same(await contents(restored), await contents(world));
@@ -61,19 +39,12 @@ export const backupSteps: readonly Step[] = [
         const before = await contents(world);
         await world.api("POST", "trees/layers/trees/objects/", { body: { fields: { species: "Yew" } } });
         await world.api("DELETE", "trees/layers/trees/objects/2/");
-        t.equal(
-          await shell(`${urlOf(save)}${restore}`, { cwd: folder, env }),
-          "",
-          "the restore says nothing",
-        );
+        await world.mapwright(["restore", "backup", "--replace", "--yes"]);
         t.same(await contents(world), before);
       });
     },
   },
 ];
-
-/** The line that sets the address of the installation's own database. */
-const urlOf = (commands: string): string => /^DATABASE_URL=.*\n/m.exec(commands)![0];
 
 async function restoredElsewhere(t: Test, backup: string): Promise<World> {
   const database = await freshDatabase({ bare: true });
@@ -82,14 +53,14 @@ async function restoredElsewhere(t: Test, backup: string): Promise<World> {
     await database.drop();
     await rm(folder, { recursive: true, force: true });
   });
-  await mkdir(join(folder, "data"));
   await cp(backup, join(folder, "backup"), { recursive: true });
   const redis = new URL(process.env.MAPWRIGHT_TEST_REDIS_URL!);
   // No other test has this one.
   redis.pathname = "/10";
   const env = { ...bareEnvironment(folder), DATABASE_URL: database.url, REDIS_URL: redis.href };
-  t.equal(await shell(restore, { cwd: folder, env }), "", "the restore says nothing");
   const command = [process.execPath, program];
+  const restored = await run([...command, "restore", "backup"], { cwd: folder, env });
+  t.equal(restored.status, 0, restored.stderr);
   const server = await start([...command, "serve", "--port", "0"], { cwd: folder, env });
   t.teardown(() => server.stop());
   const world = new World({
