@@ -160,6 +160,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
         db.renew();
         probe.renew();
         render.renew();
+        toldMarks.forget();
         purger?.noteAll();
       },
     },

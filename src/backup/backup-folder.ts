@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { FolderBlobStore } from "../storage/folder-blob-store.js";
+import type { MigrationRow } from "../storage/migrate.js";
 
 /**
  * A folder of backups. Each backup has a folder of its own, named by its time; blobs, which never change, are in one place for
@@ -33,6 +34,8 @@ export interface BackupDescription {
   readonly copied: number;
   readonly copiedBytes: number;
   readonly databaseBytes: number;
+  /** Migrations that the database has seen. */
+  readonly migrations: readonly MigrationRow[];
 }
 
 export interface Backup extends BackupDescription {
@@ -88,19 +91,34 @@ export class BackupFolder {
   async list(): Promise<Backup[]> {
     const found: Backup[] = [];
     for (const name of await this.names()) {
-      const text = await readFile(join(this.path, name, names.description), "utf8").catch(() => undefined);
-      if (text !== undefined) found.push({ ...(JSON.parse(text) as BackupDescription), name });
+      const text = await readFile(join(this.path, name, names.description), "utf8").catch(unlessMissing);
+      if (text !== undefined) found.push({ ...parsed(text, name), name });
     }
     return found;
   }
 
   /** Names of all folders of backups, also of those that are not whole. */
   async names(): Promise<string[]> {
-    return (await readdir(this.path).catch(() => [])).filter((name) => namePattern.test(name)).sort();
+    return ((await readdir(this.path).catch(unlessMissing)) ?? [])
+      .filter((name) => namePattern.test(name))
+      .sort();
   }
 
   /** Milliseconds since a folder was begun. */
   async ageOf(name: string): Promise<number> {
     return Date.now() - (await stat(join(this.path, name))).mtimeMs;
   }
+}
+
+function parsed(text: string, name: string): BackupDescription {
+  try {
+    return JSON.parse(text) as BackupDescription;
+  } catch (error) {
+    throw new Error(`The file backup.json of ${name} is damaged: move that backup away.`, { cause: error });
+  }
+}
+
+/** What cannot be read for another reason is there all the same. */
+export function unlessMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== "ENOENT") throw error;
 }

@@ -5,9 +5,16 @@ import { namedBlobsSql } from "../catalog/named-blobs.js";
 import type { Config } from "../config.js";
 import { workLock } from "../storage/advisory-locks.js";
 import { BlobNotFound, type BlobStore } from "../storage/blob-store.js";
+import { laterOf, type MigrationRow, migrationsSql } from "../storage/migrate.js";
 import type { Database } from "../storage/postgres.js";
 import { programBuild } from "../version.js";
-import { type Backup, type BackupDescription, BackupFolder, copiedFolders } from "./backup-folder.js";
+import {
+  type Backup,
+  type BackupDescription,
+  BackupFolder,
+  copiedFolders,
+  unlessMissing,
+} from "./backup-folder.js";
 import { runPostgres } from "./postgres-programs.js";
 
 /**
@@ -21,8 +28,8 @@ const schemas = ["mapwright", "layers", "staging"];
 const abandonedMs = 86_400_000;
 
 export interface BackupSource {
-  readonly config: Pick<Config, "databaseUrl" | "dataDir" | "external">;
-  readonly db: Pick<Database, "dedicated">;
+  readonly config: Pick<Config, "dataDir" | "external">;
+  readonly db: Pick<Database, "dedicated" | "url">;
   readonly blobs: BlobStore;
   readonly signal: AbortSignal;
   /** Called for each blob, with the number of all. */
@@ -48,13 +55,14 @@ export async function makeBackup(path: string, source: BackupSource, keep?: numb
     ).rows;
     if (!lock!.ours) throw new Error("Another backup of this installation is just being made.");
     const name = await folder.begin(new Date());
+    let description: BackupDescription;
     try {
-      const description = await fill(folder, name, { ...source, client });
-      return { ...description, name, removed: keep === undefined ? 0 : await removeOld(folder, keep) };
+      description = await fill(folder, name, { ...source, client });
     } catch (error) {
       await rm(folder.folderOf(name, ""), { recursive: true, force: true });
       throw error;
     }
+    return { ...description, name, removed: keep === undefined ? 0 : await removeOld(folder, keep, name) };
   } finally {
     await client.end();
   }
@@ -72,6 +80,11 @@ async function fill(
       "select pg_export_snapshot() as snapshot, now() as made, (select id from installation) as installation",
     )
   ).rows[0]!;
+  const migrations = (await client.query<MigrationRow>(migrationsSql)).rows;
+  if (laterOf(migrations).length > 0)
+    throw new Error(
+      "The schema is a newer version's, which may have files that this one does not know: back up by that version.",
+    );
   const keys = (await client.query<{ key: string }>(namedBlobsSql)).rows.map(({ key }) => key);
   await folder.noteBlobs(name, keys);
   await runPostgres(
@@ -82,7 +95,8 @@ async function fill(
       `--snapshot=${moment.snapshot}`,
       `--file=${folder.databaseOf(name)}`,
     ],
-    { url: config.databaseUrl, signal },
+    // The server that has the snapshot, where the address names several.
+    { url: source.db.url, signal },
   );
   await client.query("rollback");
   const copied = await copyBlobs(source.blobs, folder.blobs, keys, source);
@@ -96,6 +110,7 @@ async function fill(
     made: moment.made.toISOString(),
     program: programBuild(),
     installation: moment.installation,
+    migrations,
     blobs: keys.length,
     ...copied,
     databaseBytes: (await stat(folder.databaseOf(name))).size,
@@ -122,9 +137,13 @@ export async function copyBlobs(
   for (const key of keys) {
     signal.throwIfAborted();
     if (!(await hasBlob(to, key))) {
-      // No longer named since: it is put aside again later.
-      if (!(await hasBlob(from, key))) await from.putBack(key);
-      await to.put(from.read(key, { signal }), key);
+      const copy = () => to.put(from.read(key, { signal }), key);
+      await copy().catch(async (error) => {
+        if (!(error instanceof BlobNotFound)) throw error;
+        // No longer named since: it is put aside again later.
+        await from.putBack(key);
+        return copy();
+      });
       copied++;
       copiedBytes += await to.size(key);
     }
@@ -133,7 +152,7 @@ export async function copyBlobs(
   return { copied, copiedBytes };
 }
 
-const hasBlob = (blobs: BlobStore, key: string): Promise<boolean> =>
+export const hasBlob = (blobs: BlobStore, key: string): Promise<boolean> =>
   blobs.size(key).then(
     () => true,
     (error) => {
@@ -144,23 +163,27 @@ const hasBlob = (blobs: BlobStore, key: string): Promise<boolean> =>
 
 /**
  * Removes all but the newest backups, what was broken off, and blobs that only these had.
+ * @param made stays: the clock may have been set back
  * @returns the number of backups that were removed
  */
-async function removeOld(folder: BackupFolder, keep: number): Promise<number> {
+async function removeOld(folder: BackupFolder, keep: number, made: string): Promise<number> {
   const whole = new Set((await folder.list()).map(({ name }) => name));
-  const old = new Set([...whole].slice(0, Math.max(0, whole.size - keep)));
+  const others = [...whole].filter((name) => name !== made);
+  const old = new Set(others.slice(0, Math.max(0, whole.size - keep)));
   for (const name of await folder.names())
     if (old.has(name) || (!whole.has(name) && (await folder.ageOf(name)) > abandonedMs))
       await rm(folder.folderOf(name, ""), { recursive: true, force: true });
   const named = new Set<string>();
-  for (const name of await folder.names())
-    for (const key of await folder.blobsOf(name).catch(() => [])) named.add(key);
+  for (const name of await folder.names()) {
+    const keys = await folder.blobsOf(name).catch((error) => {
+      // What is just begun has not noted them yet.
+      if (whole.has(name)) throw error;
+      return unlessMissing(error) ?? [];
+    });
+    for (const key of keys) named.add(key);
+  }
   for await (const keys of folder.blobs.olderThan(abandonedMs))
     for (const key of keys) if (!named.has(key)) await folder.blobs.delete(key);
   await folder.blobs.removeParts(abandonedMs);
   return old.size;
-}
-
-function unlessMissing(error: NodeJS.ErrnoException): void {
-  if (error.code !== "ENOENT") throw error;
 }

@@ -3,17 +3,17 @@ import { cp, mkdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "../config.js";
 import type { BlobStore } from "../storage/blob-store.js";
-import { migrate } from "../storage/migrate.js";
+import { migrate, requireKnown } from "../storage/migrate.js";
 import type { Database } from "../storage/postgres.js";
-import { type Backup, type BackupFolder, copiedFolders } from "./backup-folder.js";
-import { copyBlobs, folderIn } from "./make-backup.js";
+import { type Backup, type BackupFolder, copiedFolders, unlessMissing } from "./backup-folder.js";
+import { copyBlobs, folderIn, hasBlob } from "./make-backup.js";
 import { runPostgres } from "./postgres-programs.js";
 
 /** Puts a backup in the place of what an installation has. Servers that run notice it, and drop what they have cached. */
 
 export interface RestoreTarget {
-  readonly config: Pick<Config, "databaseUrl" | "dataDir" | "external">;
-  readonly db: Pick<Database, "dedicated" | "query">;
+  readonly config: Pick<Config, "dataDir" | "external">;
+  readonly db: Pick<Database, "dedicated" | "query" | "url">;
   readonly blobs: BlobStore;
   readonly signal: AbortSignal;
   /** Called for each blob, with the number of all. */
@@ -30,27 +30,25 @@ export async function isInUse(db: Pick<Database, "query">): Promise<boolean> {
 
 /**
  * Files come first, then the database in one transaction: whatever fails, the database is as it was before.
- * @throws Error
+ * @throws Error, when nothing was changed yet also where the store of files is another installation's
  */
 export async function restoreBackup(
   folder: BackupFolder,
   backup: Backup,
   target: RestoreTarget,
 ): Promise<void> {
-  const { config, signal } = target;
+  const { config, blobs, db, signal } = target;
   const { name } = backup;
+  requireKnown(backup.migrations);
+  await requireOwnStore(backup, target);
+  const keys = await folder.blobsOf(name);
   const temporary = join(config.dataDir, "tmp");
   const sql = join(temporary, `restore-${randomUUID()}.sql`);
   await mkdir(temporary, { recursive: true, mode: 0o700 });
   try {
     // A damaged archive is noticed here.
     await runPostgres("pg_restore", ["--no-owner", `--file=${sql}`, folder.databaseOf(name)], { signal });
-    await copyBlobs(folder.blobs, target.blobs, await folder.blobsOf(name), target);
-    for (const one of copiedFolders) {
-      const from = folder.folderOf(name, one);
-      if (await stat(from).catch(() => undefined))
-        await cp(from, folderIn(config, one), { recursive: true, preserveTimestamps: true });
-    }
+    await copyBlobs(folder.blobs, blobs, keys, target);
     await runPostgres(
       "psql",
       [
@@ -58,11 +56,18 @@ export async function restoreBackup(
         "--command=drop schema if exists mapwright, layers, staging cascade",
         `--file=${sql}`,
       ],
-      { url: config.databaseUrl, signal },
+      { url: db.url, signal },
     );
-    if (backup.installation !== null) await target.blobs.setMark(backup.installation);
   } finally {
     await rm(sql, { force: true });
+  }
+  if (backup.installation !== null) await blobs.setMark(backup.installation);
+  // A sweep may have set aside meanwhile what the database did not name yet.
+  for (const key of keys) if (!(await hasBlob(blobs, key))) await blobs.putBack(key);
+  for (const one of copiedFolders) {
+    const from = folder.folderOf(name, one);
+    if (await stat(from).catch(unlessMissing))
+      await cp(from, folderIn(config, one), { recursive: true, preserveTimestamps: true });
   }
   const client = await target.db.dedicated();
   try {
@@ -72,4 +77,14 @@ export async function restoreBackup(
   } finally {
     await client.end();
   }
+}
+
+/** @throws Error when the store of files belongs neither to the installation of the backup nor to the one that it replaces */
+async function requireOwnStore({ installation }: Backup, { blobs, db }: RestoreTarget): Promise<void> {
+  const mark = await blobs.mark();
+  const [row] = await db.query<{ id: string | null }>("select (select id from installation) as id");
+  if (mark === undefined || mark === installation || mark === row!.id) return;
+  throw new Error(
+    "The store of files belongs to another installation, whose files would be lost: set dataDir, or blobs, to that of this one.",
+  );
 }

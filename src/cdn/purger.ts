@@ -230,12 +230,13 @@ export class Purger {
           if (isIncomplete && isAllNoted && read.length < mostAtOnce) {
             isIncomplete = false;
             this.noteAll();
+            this.marks.unshift(...marks);
             continue;
           }
         }
         // What is still to be looked at may be what was announced before them.
         if (isIncomplete || this.isAllNoted) this.marks.unshift(...marks);
-        else await acknowledge(db, instances.areCurrent ? "purged" : "pending", marks);
+        else await acknowledge(db, this.isTold(instances) ? "purged" : "pending", marks);
         if (isIncomplete) continue;
         if (failures > 0) log.info("the edge is told of changes again");
         failures = 0;
@@ -263,6 +264,14 @@ export class Purger {
       if (next > now) await this.sleep(next - now, signal);
       if (clock.now() >= lookedAt + wholeMs) this.isAllNoted = true;
     }
+  }
+
+  /**
+   * Whether the CDN has dropped all that was announced. A node that has just begun to listen may receive a mark before it knows
+   * what it has missed: it is trusted when it does.
+   */
+  private isTold({ areCurrent }: Instances): boolean {
+    return areCurrent && this.options.changes.trusted;
   }
 
   private forget(): void {

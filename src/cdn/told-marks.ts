@@ -39,6 +39,12 @@ export class ToldMarks {
     }
   }
 
+  /** In another history of the database other transactions get the same receipts. */
+  forget(): void {
+    this.told.clear();
+    this.unwaited.clear();
+  }
+
   /**
    * Resolves when the CDN was told of what was committed before this mark, or after a short while.
    * @param receipt as `Changes.propagate` returns it; undefined = nobody knows

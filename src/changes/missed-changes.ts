@@ -42,6 +42,8 @@ async function readOrCreateToken(redis: Client, prefix: string): Promise<string 
 export interface ReadToken {
   readonly token: string | null;
   readonly by: string | undefined;
+  /** When it was asked for, by the clock on the wall. */
+  readonly at: number;
 }
 
 /** What one node knows of the token. */
@@ -93,7 +95,7 @@ export class MissedChanges {
 
   /** The token that was read last. */
   get token(): ReadToken {
-    return { token: this.latest, by: this.latestBy };
+    return { token: this.latest, by: this.latestBy, at: this.clock.wall() };
   }
 
   /** Reads the token in the background: Redis may hang, and callers must not wait for it. */
@@ -109,10 +111,10 @@ export class MissedChanges {
   }
 
   /** This node has received all changes that were committed before the token was replaced again. */
-  confirm({ token, by }: ReadToken): void {
+  confirm({ token, by, at }: ReadToken): void {
     this.confirmed = token;
     this.confirmedBy = by;
-    this.confirmedAt = this.clock.wall();
+    this.confirmedAt = at;
     this.isUnproven = false;
   }
 
@@ -131,7 +133,8 @@ export class MissedChanges {
     // While Redis is away, too, nobody can say.
     const token = await readToken(this.redis, this.prefix).catch(() => null);
     if (token !== null && token === this.confirmed && this.redis.incarnation === this.confirmedBy) return;
-    if (this.clock.wall() - this.confirmedAt < this.unprovenMs) {
+    // The clock may be set back.
+    if (Math.abs(this.clock.wall() - this.confirmedAt) < this.unprovenMs) {
       this.isUnproven = true;
       return;
     }

@@ -144,16 +144,15 @@ function translated(error: unknown): unknown {
 }
 
 /**
- * Removes those of the blobs that no layer has, now that the import is committed or undone: of an undone import its own, else
- * those that the layer had before, which are set aside. Never throws.
+ * Sets those of the blobs aside that no layer has, now that the import is committed or undone: of an undone import its own, else
+ * those that the layer had before. A commit that still waits for a standby is not seen. Never throws.
  */
 async function removeUnused(
   { db, blobs, log }: RasterDependencies,
   { written, before }: { readonly written: readonly string[]; readonly before: readonly string[] },
 ): Promise<void> {
   try {
-    for (const key of await unusedRasterBlobs(db.apart, [...written, ...before]))
-      await (before.includes(key) ? blobs.setAside(key) : blobs.delete(key));
+    for (const key of await unusedRasterBlobs(db.apart, [...written, ...before])) await blobs.setAside(key);
   } catch (error) {
     log.warn({ err: error }, "blobs of an image could not be deleted; they will be later");
   }

@@ -10,6 +10,8 @@ import { type Listener, ownersOf, PortWatch } from "./listeners.js";
 /** A node that died is started again at once; one that dies while starting, after a pause. */
 const firstPauseMs = 200;
 const longestPauseMs = 5_000;
+/** What a node needs to stop beyond the times for balancers and requests. */
+const ownStopMs = 8_000;
 /** How often a port that nodes share is checked for other processes. */
 const watchMs = 5_000;
 
@@ -138,7 +140,7 @@ export class Nodes {
     const gone = new Promise((resolve) => child.once("exit", resolve));
     const stop: ToNode = { kind: "stop", ...times };
     child.send(stop, () => undefined);
-    const timer = setTimeout(() => child.kill("SIGKILL"), times.drainMs + times.requestMs + 2_000);
+    const timer = setTimeout(() => child.kill("SIGKILL"), times.drainMs + times.requestMs + ownStopMs);
     await gone;
     clearTimeout(timer);
   }

@@ -71,40 +71,53 @@ interface Seen {
   readonly later: readonly string[];
 }
 
-interface Row {
+export interface MigrationRow {
   readonly name: string;
   readonly expands: boolean;
 }
 
 /** Databases of earlier versions lack the column. */
-const seenSql =
+export const migrationsSql =
   "select name, coalesce((to_jsonb(m) ->> 'expands')::boolean, false) as expands from mapwright.migration m order by name";
 
 /** @throws Error when the schema is that of a newer version, which this one would read and write wrongly */
 async function seen(client: Pick<pg.ClientBase, "query">, own: readonly Migration[]): Promise<Seen> {
-  const { rows } = await client.query<Row>(seenSql);
+  const { rows } = await client.query<MigrationRow>(migrationsSql);
   const later = laterOf(rows, own);
-  if (!later.every(({ expands }) => expands))
-    throw new Error(
-      `The database has the schema of a newer version of this program (${later.map(({ name }) => name).join(", ")}). Start that ` +
-        "version, or restore a backup that this one has made.",
-    );
+  requireExpanding(later);
   return {
     done: new Set(rows.flatMap(({ name }) => [name, ...(formerly[name] ?? [])])),
     later: later.map(({ name }) => name),
   };
 }
 
-function laterOf(rows: readonly Row[], own: readonly Migration[]): Row[] {
+/** Those of the migrations that this version does not know, as a newer one brought them. */
+export function laterOf(
+  rows: readonly MigrationRow[],
+  own: readonly Migration[] = migrations(),
+): MigrationRow[] {
   const known = new Set(own.map(({ name }) => name));
   const newest = Math.max(...own.map(({ name }) => numberOf(name)));
   // Some earlier migrations have no file any more.
   return rows.filter(({ name }) => !known.has(name) && !(numberOf(name) < newest));
 }
 
+/** Rows of the table of migrations, as a backup has them. @throws Error when they are those of a newer version, as `migrate` does */
+export function requireKnown(rows: readonly MigrationRow[]): void {
+  requireExpanding(laterOf(rows));
+}
+
+function requireExpanding(later: readonly MigrationRow[]): void {
+  if (!later.every(({ expands }) => expands))
+    throw new Error(
+      `The database has the schema of a newer version of this program (${later.map(({ name }) => name).join(", ")}). Start that ` +
+        "version, or restore a backup that this one has made.",
+    );
+}
+
 /** What a newer version has done to the schema since this process has started, or before: names of its migrations. */
 export async function laterMigrations(db: Pick<Queryable, "query">): Promise<string[]> {
-  return laterOf(await db.query<Row>(seenSql), migrations()).map(({ name }) => name);
+  return laterOf(await db.query<MigrationRow>(migrationsSql)).map(({ name }) => name);
 }
 
 /** @throws Error when the schema is that of a newer version, which this one cannot go on with */
@@ -144,9 +157,7 @@ export async function migrate(client: pg.ClientBase): Promise<string[]> {
     const own = migrations();
     const { done, later } = await seen(client, own);
     if (later.length > 0) return [];
-    await client.query(
-      "alter table migration add column if not exists expands boolean not null default false",
-    );
+    await withoutWaiting(client, () => addExpands(client));
     const pending = own.filter(({ name }) => !done.has(name));
     const [first, after] = [false, true].map((is) => pending.filter((one) => one.isAfterFunctions === is));
     for (const one of first!) await apply(client, one);
@@ -180,9 +191,22 @@ async function apply(client: pg.ClientBase, migration: Migration): Promise<void>
   }
 }
 
+/** Not where it is there: the lock for it would wait for a backup. */
+async function addExpands(client: pg.ClientBase): Promise<void> {
+  const there = await client.query(
+    "select from pg_attribute where attrelid = 'migration'::regclass and attname = 'expands'",
+  );
+  if (there.rowCount === 0)
+    await client.query(
+      "alter table migration add column if not exists expands boolean not null default false",
+    );
+}
+
 /** How long a step waits for a lock, behind which all others wait who use the table, and how often it tries. */
 const lockMs = 1_000;
-const lockTries = 300;
+const lockTries = 120;
+/** Others get their turns meanwhile. */
+const pauseMs = 4_000;
 
 /** Runs a transaction again until it gets its locks quickly. */
 async function withoutWaiting<T>(client: pg.ClientBase, transaction: () => Promise<T>): Promise<T> {
@@ -192,8 +216,9 @@ async function withoutWaiting<T>(client: pg.ClientBase, transaction: () => Promi
       try {
         return await transaction();
       } catch (error) {
-        if (left === 0 || causeOf(error).code !== "55P03") throw error;
-        await new Promise((resolve) => setTimeout(resolve, lockMs));
+        // lock_not_available, deadlock_detected
+        if (left === 0 || !["55P03", "40P01"].includes(String(causeOf(error).code))) throw error;
+        await new Promise((resolve) => setTimeout(resolve, pauseMs));
       }
   } finally {
     await client.query("set lock_timeout = default").catch(() => undefined);

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { open, rename } from "node:fs/promises";
 import { removeQuietly } from "../remove-quietly.js";
 
@@ -9,7 +10,8 @@ export async function writeWholeFile(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   target: string,
 ): Promise<void> {
-  const part = `${target}${partSuffix}`;
+  // Of a name of its own: another writer may be at it, or may have ended in the middle.
+  const part = `${target}.${randomUUID()}${partSuffix}`;
   try {
     const handle = await open(part, "wx", 0o600);
     try {

@@ -176,6 +176,68 @@ t.test("a damaged one is noticed before anything is lost; old ones go", async (t
   t.same(await contentOf(elsewhere.DATABASE_URL), before);
 });
 
+t.test(
+  "one of a newer version, or into another installation's files, is refused before anything is lost",
+  async (t) => {
+    const elsewhere = await empty();
+    t.equal(
+      (
+        await mapwright(
+          elsewhere,
+          "restore",
+          target,
+          "--at",
+          (
+            await mapwright(source, "backup", target, "--list", "--json")
+          ).json[0].name,
+        )
+      ).status,
+      0,
+    );
+    const before = await contentOf(elsewhere.DATABASE_URL);
+    const made = await mapwright(source, "backup", join(folder, "newer"), "--json");
+    t.equal(made.status, 0, made.stderr);
+    const description = join(folder, "newer", made.json.name, "backup.json");
+    const later = { name: "999_later.sql", expands: false };
+    await writeFile(
+      description,
+      JSON.stringify({ ...made.json, migrations: [...made.json.migrations, later] }),
+    );
+    const newer = await mapwright(elsewhere, "restore", join(folder, "newer"), "--replace", "--yes");
+    t.match(newer, { status: 1, stderr: /newer version.*999_later\.sql/ });
+
+    const { DATABASE_URL } = await empty();
+    const own = await startServer();
+    t.teardown(() => own.stop());
+    const { dataDir: othersDir } = own.nodes[0]!.services.config;
+    await waitFor(() => own.nodes[0]!.services.store.isOurs());
+    const others = { DATABASE_URL, MAPWRIGHT_DATA_DIR: othersDir };
+    await writeFile(description, JSON.stringify(made.json));
+    t.match(await mapwright(others, "restore", join(folder, "newer")), {
+      status: 1,
+      stderr: /another installation/,
+    });
+    t.equal(await own.nodes[0]!.services.store.isOurs(), true);
+    t.same(await contentOf(elsewhere.DATABASE_URL), before);
+  },
+);
+
+t.test("what cannot be removed of old ones does not take the new one", async (t) => {
+  const own = join(folder, "kept");
+  t.equal((await mapwright(source, "backup", own)).status, 0);
+  const {
+    json: [first],
+  } = await mapwright(source, "backup", own, "--list", "--json");
+  await writeFile(join(own, first.name, "backup.json"), "{");
+  const made = await mapwright(source, "backup", own, "--keep", "1");
+  t.match(made, { status: 1, stderr: /damaged/ });
+  t.equal(
+    (await readdir(own)).filter((name) => name !== "files").length,
+    2,
+    "the new one is there, and whole",
+  );
+});
+
 t.test("a server that runs meanwhile notices that it has other data", async (t) => {
   const own = await startServer();
   t.teardown(() => own.stop());

@@ -58,8 +58,9 @@ async function store(services: Services, place: FilePlace, file: UploadedFile): 
   try {
     return await attachFile(services.db, place, { uuid, name, mime, bytes: file.bytes });
   } catch (error) {
-    // Other errors do not prove that the row is missing: the connection may have been lost after the commit.
-    if (error instanceof Failure) await services.blobs.delete(uuid).catch(() => undefined);
+    // Others do not prove that the row is missing: the connection may have been lost in the commit.
+    if (error instanceof Failure && error.code !== "outcome_unknown")
+      await services.blobs.delete(uuid).catch(() => undefined);
     throw error;
   }
 }
