@@ -1,4 +1,5 @@
 import t from "tap";
+import { makeFileLayer, makeObject, send } from "../api/files.support.js";
 import { freshDatabase } from "../support/database.js";
 import { DatabaseLink } from "../support/database-link.js";
 import { startServer, waitFor } from "../support/server.js";
@@ -51,6 +52,17 @@ t.test("so is a folder whose COMMIT nobody heard the end of", async (t) => {
   t.equal(answer.status, 503, answer.text);
   t.equal(answer.json.code, "outcome_unknown");
   t.equal(await folders("one"), 1);
+});
+
+t.test("a file whose COMMIT nobody heard the end of keeps its bytes", async (t) => {
+  await makeFileLayer(server, "papers");
+  const id = await makeObject(server, "papers");
+  link.severAt("commit\0");
+  const answer = await send(server, `papers/objects/${id}`, { bytes: "kept" });
+  t.match(answer, { status: 503, json: { code: "outcome_unknown" } });
+  const { rows } = await server.sql.query("select uuid from file");
+  t.equal(rows.length, 1);
+  t.equal(await server.nodes[0]!.services.blobs.size(rows[0].uuid), 4);
 });
 
 t.test(
