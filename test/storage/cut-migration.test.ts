@@ -7,7 +7,7 @@ import { DatabaseLink } from "../support/database-link.js";
 /** A start whose connection is lost says in what, and the next one goes on from there. */
 
 for (const [text, message] of [
-  ["insert into migration (name)", /^Migration 001_\w+\.sql failed: Connection terminated/],
+  ["insert into migration (name, expands)", /^Migration 001_\w+\.sql failed: Connection terminated/],
   ["insert into function_file", /^Connection terminated/],
 ] as const)
   t.test(`a connection that is lost at "${text}"`, async (t) => {
