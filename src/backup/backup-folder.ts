@@ -9,7 +9,7 @@ import type { MigrationRow } from "../storage/migrate.js";
  * all of them, so that a backup copies only what is new.
  *
  *     2026-11-28T02-30-00Z/database     pg_dump's archive of all that is Mapwright's
- *     2026-11-28T02-30-00Z/blobs        keys of the blobs that the database names, a line each
+ *     2026-11-28T02-30-00Z/blobs        keys of the blobs that the database names, and their bytes, a line each
  *     2026-11-28T02-30-00Z/icons, keys  copies of these folders
  *     2026-11-28T02-30-00Z/backup.json  what it is; written last, so that a folder without it is none
  *     files/                            the blobs
@@ -42,6 +42,12 @@ export interface Backup extends BackupDescription {
   readonly name: string;
 }
 
+export interface NotedBlob {
+  readonly key: string;
+  /** Undefined while the backup is being made. */
+  readonly bytes?: number | undefined;
+}
+
 export class BackupFolder {
   readonly blobs: FolderBlobStore;
 
@@ -68,15 +74,18 @@ export class BackupFolder {
     }
   }
 
-  /** Notes which blobs a backup has, before they are copied: none of them is removed from then on. */
-  async noteBlobs(name: string, keys: readonly string[]): Promise<void> {
-    await writeFile(join(this.path, name, names.blobs), keys.map((key) => `${key}\n`).join(""), {
-      mode: 0o600,
-    });
+  /** Notes which blobs a backup has, before they are copied, as none of them is removed from then on; and again with their bytes. */
+  async noteBlobs(name: string, blobs: readonly NotedBlob[]): Promise<void> {
+    const text = blobs.map(({ key, bytes }) => `${key}${bytes === undefined ? "" : ` ${bytes}`}\n`).join("");
+    await writeFile(join(this.path, name, names.blobs), text, { mode: 0o600 });
   }
 
-  async blobsOf(name: string): Promise<string[]> {
-    return (await readFile(join(this.path, name, names.blobs), "utf8")).split("\n").filter(Boolean);
+  async blobsOf(name: string): Promise<NotedBlob[]> {
+    const lines = (await readFile(join(this.path, name, names.blobs), "utf8")).split("\n").filter(Boolean);
+    return lines.map((line) => {
+      const [key = "", bytes] = line.split(" ");
+      return { key, bytes: bytes === undefined ? undefined : Number(bytes) };
+    });
   }
 
   /** The backup is whole. */
@@ -87,14 +96,18 @@ export class BackupFolder {
     await rename(part, target);
   }
 
-  /** Those that are whole, the oldest first. */
-  async list(): Promise<Backup[]> {
-    const found: Backup[] = [];
+  /** The oldest first. `damaged`: names of those whose description cannot be understood. */
+  async list(): Promise<{ readonly whole: readonly Backup[]; readonly damaged: readonly string[] }> {
+    const whole: Backup[] = [];
+    const damaged: string[] = [];
     for (const name of await this.names()) {
       const text = await readFile(join(this.path, name, names.description), "utf8").catch(unlessMissing);
-      if (text !== undefined) found.push({ ...parsed(text, name), name });
+      if (text === undefined) continue;
+      const description = parsed(text);
+      if (description) whole.push({ ...description, name });
+      else damaged.push(name);
     }
-    return found;
+    return { whole, damaged };
   }
 
   /** Names of all folders of backups, also of those that are not whole. */
@@ -110,11 +123,11 @@ export class BackupFolder {
   }
 }
 
-function parsed(text: string, name: string): BackupDescription {
+function parsed(text: string): BackupDescription | undefined {
   try {
     return JSON.parse(text) as BackupDescription;
-  } catch (error) {
-    throw new Error(`The file backup.json of ${name} is damaged: move that backup away.`, { cause: error });
+  } catch {
+    return undefined;
   }
 }
 

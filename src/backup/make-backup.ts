@@ -1,4 +1,4 @@
-import { cp, rm, stat } from "node:fs/promises";
+import { chmod, cp, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type pg from "pg";
 import { namedBlobsSql } from "../catalog/named-blobs.js";
@@ -13,6 +13,7 @@ import {
   type BackupDescription,
   BackupFolder,
   copiedFolders,
+  type NotedBlob,
   unlessMissing,
 } from "./backup-folder.js";
 import { runPostgres } from "./postgres-programs.js";
@@ -86,7 +87,10 @@ async function fill(
       "The schema is a newer version's, which may have files that this one does not know: back up by that version.",
     );
   const keys = (await client.query<{ key: string }>(namedBlobsSql)).rows.map(({ key }) => key);
-  await folder.noteBlobs(name, keys);
+  await folder.noteBlobs(
+    name,
+    keys.map((key) => ({ key })),
+  );
   await runPostgres(
     "pg_dump",
     [
@@ -99,7 +103,10 @@ async function fill(
     { url: source.db.url, signal },
   );
   await client.query("rollback");
-  const copied = await copyBlobs(source.blobs, folder.blobs, keys, source);
+  // Hashes of passwords are in it.
+  await chmod(folder.databaseOf(name), 0o600);
+  const { blobs, ...copied } = await copyBlobs(source.blobs, folder.blobs, keys, source);
+  await folder.noteBlobs(name, blobs);
   for (const one of copiedFolders) {
     const target = folder.folderOf(name, one);
     await cp(folderIn(config, one), target, { recursive: true, preserveTimestamps: true }).catch(
@@ -125,41 +132,38 @@ export const folderIn = (
   name: (typeof copiedFolders)[number],
 ): string => (name === "keys" && external.keysDir !== "" ? external.keysDir : join(dataDir, name));
 
-/** Copies blobs that are not there yet. @throws BlobNotFound */
-export async function copyBlobs(
+/** Copies blobs that are not there yet, or not whole. @returns how many, and the bytes of all @throws BlobNotFound */
+async function copyBlobs(
   from: BlobStore,
   to: BlobStore,
   keys: readonly string[],
   { signal, progress }: Pick<BackupSource, "signal" | "progress">,
-): Promise<{ readonly copied: number; readonly copiedBytes: number }> {
+): Promise<{ readonly copied: number; readonly copiedBytes: number; readonly blobs: readonly NotedBlob[] }> {
   let copied = 0;
   let copiedBytes = 0;
+  const blobs: NotedBlob[] = [];
   for (const key of keys) {
     signal.throwIfAborted();
-    if (!(await hasBlob(to, key))) {
-      const copy = () => to.put(from.read(key, { signal }), key);
-      await copy().catch(async (error) => {
-        if (!(error instanceof BlobNotFound)) throw error;
-        // No longer named since: it is put aside again later.
-        await from.putBack(key);
-        return copy();
-      });
+    // No longer named since: it is put aside again later.
+    if ((await bytesOf(from, key)) === undefined) await from.putBack(key);
+    const bytes = await from.size(key);
+    if ((await bytesOf(to, key)) !== bytes) {
+      await to.put(from.read(key, { signal }), key);
       copied++;
-      copiedBytes += await to.size(key);
+      copiedBytes += bytes;
     }
+    blobs.push({ key, bytes });
     progress(keys.length);
   }
-  return { copied, copiedBytes };
+  return { copied, copiedBytes, blobs };
 }
 
-export const hasBlob = (blobs: BlobStore, key: string): Promise<boolean> =>
-  blobs.size(key).then(
-    () => true,
-    (error) => {
-      if (error instanceof BlobNotFound) return false;
-      throw error;
-    },
-  );
+/** Undefined where there is none. */
+export const bytesOf = (blobs: BlobStore, key: string): Promise<number | undefined> =>
+  blobs.size(key).catch((error) => {
+    if (error instanceof BlobNotFound) return undefined;
+    throw error;
+  });
 
 /**
  * Removes all but the newest backups, what was broken off, and blobs that only these had.
@@ -167,20 +171,23 @@ export const hasBlob = (blobs: BlobStore, key: string): Promise<boolean> =>
  * @returns the number of backups that were removed
  */
 async function removeOld(folder: BackupFolder, keep: number, made: string): Promise<number> {
-  const whole = new Set((await folder.list()).map(({ name }) => name));
+  const list = await folder.list();
+  const whole = new Set(list.whole.map(({ name }) => name));
+  // Somebody may mend it.
+  const damaged = new Set(list.damaged);
   const others = [...whole].filter((name) => name !== made);
   const old = new Set(others.slice(0, Math.max(0, whole.size - keep)));
   for (const name of await folder.names())
-    if (old.has(name) || (!whole.has(name) && (await folder.ageOf(name)) > abandonedMs))
+    if (old.has(name) || (!whole.has(name) && !damaged.has(name) && (await folder.ageOf(name)) > abandonedMs))
       await rm(folder.folderOf(name, ""), { recursive: true, force: true });
   const named = new Set<string>();
   for (const name of await folder.names()) {
     const keys = await folder.blobsOf(name).catch((error) => {
       // What is just begun has not noted them yet.
-      if (whole.has(name)) throw error;
+      if (whole.has(name) || damaged.has(name)) throw error;
       return unlessMissing(error) ?? [];
     });
-    for (const key of keys) named.add(key);
+    for (const { key } of keys) named.add(key);
   }
   for await (const keys of folder.blobs.olderThan(abandonedMs))
     for (const key of keys) if (!named.has(key)) await folder.blobs.delete(key);

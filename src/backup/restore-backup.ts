@@ -5,8 +5,14 @@ import type { Config } from "../config.js";
 import type { BlobStore } from "../storage/blob-store.js";
 import { migrate, requireKnown } from "../storage/migrate.js";
 import type { Database } from "../storage/postgres.js";
-import { type Backup, type BackupFolder, copiedFolders, unlessMissing } from "./backup-folder.js";
-import { copyBlobs, folderIn, hasBlob } from "./make-backup.js";
+import {
+  type Backup,
+  type BackupFolder,
+  copiedFolders,
+  type NotedBlob,
+  unlessMissing,
+} from "./backup-folder.js";
+import { bytesOf, folderIn } from "./make-backup.js";
 import { runPostgres } from "./postgres-programs.js";
 
 /** Puts a backup in the place of what an installation has. Servers that run notice it, and drop what they have cached. */
@@ -41,14 +47,22 @@ export async function restoreBackup(
   const { name } = backup;
   requireKnown(backup.migrations);
   await requireOwnStore(backup, target);
-  const keys = await folder.blobsOf(name);
+  const missing = await missingBlobs(folder, backup, blobs);
   const temporary = join(config.dataDir, "tmp");
   const sql = join(temporary, `restore-${randomUUID()}.sql`);
   await mkdir(temporary, { recursive: true, mode: 0o700 });
   try {
-    // A damaged archive is noticed here.
-    await runPostgres("pg_restore", ["--no-owner", `--file=${sql}`, folder.databaseOf(name)], { signal });
-    await copyBlobs(folder.blobs, blobs, keys, target);
+    await runPostgres("pg_restore", ["--no-owner", `--file=${sql}`, folder.databaseOf(name)], {
+      signal,
+    }).catch((error: Error) => {
+      signal.throwIfAborted();
+      throw new Error(`${damagedText(name)} (${error.message}).`, { cause: error });
+    });
+    for (const { key } of missing) {
+      signal.throwIfAborted();
+      await blobs.put(folder.blobs.read(key, { signal }), key);
+      target.progress(missing.length);
+    }
     await runPostgres(
       "psql",
       [
@@ -63,7 +77,8 @@ export async function restoreBackup(
   }
   if (backup.installation !== null) await blobs.setMark(backup.installation);
   // A sweep may have set aside meanwhile what the database did not name yet.
-  for (const key of keys) if (!(await hasBlob(blobs, key))) await blobs.putBack(key);
+  for (const { key } of await folder.blobsOf(name))
+    if ((await bytesOf(blobs, key)) === undefined) await blobs.putBack(key);
   for (const one of copiedFolders) {
     const from = folder.folderOf(name, one);
     if (await stat(from).catch(unlessMissing))
@@ -88,3 +103,20 @@ async function requireOwnStore({ installation }: Backup, { blobs, db }: RestoreT
     "The store of files belongs to another installation, whose files would be lost: set dataDir, or blobs, to that of this one.",
   );
 }
+
+/** Blobs that the store lacks, or has not whole. @throws Error when the backup has them no better */
+async function missingBlobs(folder: BackupFolder, { name }: Backup, blobs: BlobStore): Promise<NotedBlob[]> {
+  const missing: NotedBlob[] = [];
+  for (const blob of await folder.blobsOf(name)) {
+    if ((await bytesOf(blobs, blob.key)) === blob.bytes) continue;
+    if ((await bytesOf(folder.blobs, blob.key)) !== blob.bytes)
+      throw new Error(
+        `${damagedText(name)} (the file ${blob.key} in the folder files is gone, or not whole).`,
+      );
+    missing.push(blob);
+  }
+  return missing;
+}
+
+const damagedText = (name: string): string =>
+  `The backup ${name} is damaged: take another one by --at. Nothing was changed`;

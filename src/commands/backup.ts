@@ -77,13 +77,13 @@ Examples:
     .action(
       async (path: string, options: { at?: string; replace?: boolean; yes?: boolean }, command: Command) => {
         const folder = new BackupFolder(path);
-        const backups = await folder.list();
+        const { whole: backups, damaged } = await listed(path);
         const backup =
           options.at === undefined ? backups.at(-1) : backups.find(({ name }) => name === options.at);
         if (!backup)
           throw new CommandError(
-            backups.length === 0
-              ? `There is no backup in ${path}.`
+            options.at !== undefined && damaged.includes(options.at)
+              ? `The backup ${options.at} is damaged: its file backup.json cannot be understood. Take another one.`
               : `There is no backup ${options.at} in ${path}: --list of the command backup tells which there are.`,
           );
         await withServices(env, command, async ({ config, db }) => {
@@ -111,15 +111,34 @@ Examples:
 }
 
 async function list(env: CommandEnvironment, command: Command, path: string): Promise<void> {
-  const backups = await new BackupFolder(path).list();
-  if (command.opts().json) return print(env, JSON.stringify(backups, null, 2));
-  const rows = backups.map(({ name, program, databaseBytes, blobs }) => [
+  const { whole, damaged } = await listed(path);
+  if (command.opts().json) return print(env, JSON.stringify(whole, null, 2));
+  const rows = whole.map(({ name, program, databaseBytes, blobs }) => [
     name,
     program,
     megabytes(databaseBytes),
     String(blobs),
   ]);
-  print(env, table(["BACKUP", "MADE BY", "DATABASE", "FILES"], rows));
+  print(
+    env,
+    table(
+      ["BACKUP", "MADE BY", "DATABASE", "FILES"],
+      [...rows, ...damaged.map((name) => [name, "damaged", "", ""])],
+    ),
+  );
+}
+
+/** The backups of a folder, of which there is one at least. @throws CommandError */
+async function listed(path: string): ReturnType<BackupFolder["list"]> {
+  const found = await new BackupFolder(path).list().catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "EACCES")
+      throw new CommandError(`The folder ${path} cannot be read: permission denied.`);
+    if (error.code === "ENOTDIR") throw new CommandError(`${path} is no folder.`);
+    throw error;
+  });
+  if (found.whole.length + found.damaged.length === 0)
+    throw new CommandError(`There is no backup in ${path}.`);
+  return found;
 }
 
 function countOf(text: string): number {

@@ -29,7 +29,7 @@ Examples:
       const log = createLog("silent", "mapwright");
       const db = openDatabase({ url, connections: 1, statementTimeoutMs: 0, log });
       try {
-        const client = await connected(db, "Is PostgreSQL running, and DATABASE_URL right?");
+        const client = await connected(db, "Is `npm start` running, or DATABASE_URL set?");
         try {
           if (options.check) tell(env, command, await pendingMigrations(client));
           else {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
@@ -172,7 +172,7 @@ t.test("a damaged one is noticed before anything is lost; old ones go", async (t
   await writeFile(join(target, made.json.name, "database"), "PGDMP and no more");
   const refused = await mapwright(elsewhere, "restore", target, "--replace", "--yes");
   t.equal(refused.status, 1);
-  t.match(refused.stderr, /pg_restore failed/);
+  t.match(refused.stderr, /is damaged.*pg_restore failed/s);
   t.same(await contentOf(elsewhere.DATABASE_URL), before);
 });
 
@@ -222,7 +222,7 @@ t.test(
   },
 );
 
-t.test("what cannot be removed of old ones does not take the new one", async (t) => {
+t.test("one whose description is damaged is in nobody's way", async (t) => {
   const own = join(folder, "kept");
   t.equal((await mapwright(source, "backup", own)).status, 0);
   const {
@@ -230,13 +230,39 @@ t.test("what cannot be removed of old ones does not take the new one", async (t)
   } = await mapwright(source, "backup", own, "--list", "--json");
   await writeFile(join(own, first.name, "backup.json"), "{");
   const made = await mapwright(source, "backup", own, "--keep", "1");
-  t.match(made, { status: 1, stderr: /damaged/ });
-  t.equal(
-    (await readdir(own)).filter((name) => name !== "files").length,
-    2,
-    "the new one is there, and whole",
-  );
+  t.equal(made.status, 0, made.stderr);
+  t.match((await mapwright(source, "backup", own, "--list")).stdout, new RegExp(`${first.name} +damaged`));
+  t.match(await mapwright(source, "restore", own, "--at", first.name), { status: 1, stderr: /is damaged/ });
 });
+
+t.test(
+  "a file that is not whole is mended from the side that has it, and refused where none has",
+  async (t) => {
+    const own = join(folder, "files-of");
+    const id = await makeObject(server, "a");
+    const { json: file } = await send(server, `a/objects/${id}`, { bytes: "whole" });
+    t.equal((await mapwright(source, "backup", own)).status, 0);
+    const kept = join(own, "files", file.uuid.slice(0, 2), file.uuid);
+    await writeFile(kept, "who");
+    t.match(await mapwright(await empty(), "restore", own), {
+      status: 1,
+      stderr: new RegExp(`is damaged.*${file.uuid}`),
+    });
+    t.equal((await mapwright(source, "backup", own)).status, 0);
+    t.equal(await readFile(kept, "utf8"), "whole");
+    const elsewhere = await empty();
+    t.equal((await mapwright(elsewhere, "restore", own)).status, 0);
+    const restored = join(elsewhere.MAPWRIGHT_DATA_DIR, "files", file.uuid.slice(0, 2), file.uuid);
+    await writeFile(restored, "wh");
+    t.equal((await mapwright(elsewhere, "restore", own, "--replace", "--yes")).status, 0);
+    t.equal(await readFile(restored, "utf8"), "whole");
+    t.match(await mapwright(source, "backup", join(folder, "nowhere"), "--list"), {
+      status: 1,
+      stderr: /no backup in/,
+    });
+    t.match(await mapwright(source, "backup", kept, "--list"), { status: 1, stderr: /is no folder/ });
+  },
+);
 
 t.test("a server that runs meanwhile notices that it has other data", async (t) => {
   const own = await startServer();
