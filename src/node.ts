@@ -14,6 +14,7 @@ import { importAllowance } from "./api/resources/import-jobs.js";
 import { viewerRoutesOf } from "./api/resources/viewer.js";
 import { apiRoutes, olderRoutes } from "./api/routes.js";
 import type { Services } from "./api/services.js";
+import { restorePrefix } from "./backup/restore-backup.js";
 import { startFileSweep } from "./catalog/file-sweep.js";
 import { StoreWatch, whileOurs } from "./catalog/installation.js";
 import { KeptTexts } from "./catalog/kept-texts.js";
@@ -50,6 +51,7 @@ import type { Log } from "./log.js";
 import { Metrics } from "./metrics.js";
 import { printSemaphore } from "./print/semaphore.js";
 import { SearchService } from "./search/search-service.js";
+import { removeAbandoned } from "./storage/abandoned-files.js";
 import { manyClients } from "./storage/connection-slots.js";
 import { pruneAnswers } from "./storage/idempotency-keys.js";
 import { openBlobs, placeOf } from "./storage/open-blobs.js";
@@ -311,7 +313,11 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   );
   // What killed nodes left behind.
   const leftovers = startPruning(
-    [() => sweepTransfers(db, config.dataDir), () => sweepUploads(join(config.dataDir, "tmp"))],
+    [
+      () => sweepTransfers(db, config.dataDir),
+      () => sweepUploads(join(config.dataDir, "tmp")),
+      () => removeAbandoned(join(config.dataDir, "tmp"), restorePrefix),
+    ],
     log,
     leftoversMs,
   );

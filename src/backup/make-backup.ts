@@ -37,6 +37,13 @@ export interface BackupSource {
   readonly progress: (all: number) => void;
 }
 
+const reasons: Readonly<Record<string, string>> = {
+  EACCES: "permission denied",
+  EROFS: "its disk is read-only",
+  EEXIST: "it is no folder",
+  ENOTDIR: "it is no folder",
+};
+
 export interface MadeBackup extends Backup {
   /** Old backups that were removed. */
   readonly removed: number;
@@ -55,7 +62,11 @@ export async function makeBackup(path: string, source: BackupSource, keep?: numb
       await client.query<{ ours: boolean }>(`select pg_try_advisory_lock(${workLock.backup}) as ours`)
     ).rows;
     if (!lock!.ours) throw new Error("Another backup of this installation is just being made.");
-    const name = await folder.begin(new Date());
+    const name = await folder.begin(new Date()).catch((error: NodeJS.ErrnoException) => {
+      throw new Error(
+        `The folder ${path} cannot be used for backups: ${reasons[error.code ?? ""] ?? error.message}.`,
+      );
+    });
     let description: BackupDescription;
     try {
       description = await fill(folder, name, { ...source, client });

@@ -17,6 +17,9 @@ import { runPostgres } from "./postgres-programs.js";
 
 /** Puts a backup in the place of what an installation has. Servers that run notice it, and drop what they have cached. */
 
+/** Of names of temporary files in `tmp` of the data folder. */
+export const restorePrefix = "restore-";
+
 export interface RestoreTarget {
   readonly config: Pick<Config, "dataDir" | "external">;
   readonly db: Pick<Database, "dedicated" | "query" | "url">;
@@ -49,7 +52,7 @@ export async function restoreBackup(
   await requireOwnStore(backup, target);
   const missing = await missingBlobs(folder, backup, blobs);
   const temporary = join(config.dataDir, "tmp");
-  const sql = join(temporary, `restore-${randomUUID()}.sql`);
+  const sql = join(temporary, `${restorePrefix}${randomUUID()}.sql`);
   await mkdir(temporary, { recursive: true, mode: 0o700 });
   try {
     await runPostgres("pg_restore", ["--no-owner", `--file=${sql}`, folder.databaseOf(name)], {

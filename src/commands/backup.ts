@@ -11,10 +11,11 @@ import {
   CommandError,
   print,
   report,
+  say,
   UsageError,
   withServices,
 } from "./environment.js";
-import { interruptible } from "./interrupt.js";
+import { Interrupted, interruptible } from "./interrupt.js";
 import { Progress } from "./progress.js";
 import { table } from "./table.js";
 
@@ -26,6 +27,7 @@ export function register(program: Command, env: CommandEnvironment): void {
     .argument("<folder>", "folder of backups; it keeps several, and copies only files that are new")
     .option("--keep <count>", "remove all but so many of the newest backups afterwards")
     .option("--list", "only tell which backups are there")
+    .option("--quiet", "say nothing when all went well, as for cron")
     .addHelpText(
       "after",
       `
@@ -35,28 +37,31 @@ Examples:
   $ ${programName()} backup /var/backups/mapwright --keep 14
   $ ${programName()} backup /var/backups/mapwright --list`,
     )
-    .action(async (path: string, options: { keep?: string; list?: boolean }, command: Command) => {
-      if (options.list) return list(env, command, path);
-      const keep = options.keep === undefined ? undefined : countOf(options.keep);
-      await withServices(env, command, ({ config, db }) =>
-        interruptible(async (signal) => {
-          const progress = new Progress(env, "files");
-          const backup = await makeBackup(
-            path,
-            { config, db, blobs: await openBlobs(config), signal, progress: (all) => progress.add(1, all) },
-            keep,
-          ).finally(() => progress.end());
-          const { removed } = backup;
-          report(env, command, {
-            message:
-              `Backup ${backup.name} in ${path}: the database (${megabytes(backup.databaseBytes)}) and ` +
-              `${counted(backup.blobs, "file")}, ${backup.copied} of them new (${megabytes(backup.copiedBytes)}).` +
-              `${removed > 0 ? ` ${counted(removed, "old backup")} removed.` : ""}`,
-            value: backup,
-          });
-        }),
-      );
-    });
+    .action(
+      async (path: string, options: { keep?: string; list?: boolean; quiet?: boolean }, command: Command) => {
+        if (options.list) return list(env, command, path);
+        const keep = options.keep === undefined ? undefined : countOf(options.keep);
+        await withServices(env, command, ({ config, db }) =>
+          withWord(env, "no backup was made", async (signal) => {
+            const progress = new Progress(env, "files");
+            const backup = await makeBackup(
+              path,
+              { config, db, blobs: await openBlobs(config), signal, progress: (all) => progress.add(1, all) },
+              keep,
+            ).finally(() => progress.end());
+            const { removed } = backup;
+            if (options.quiet) return;
+            report(env, command, {
+              message:
+                `Backup ${backup.name} in ${path}: the database (${megabytes(backup.databaseBytes)}) and ` +
+                `${counted(backup.blobs, "file")}, ${backup.copied} of them new (${megabytes(backup.copiedBytes)}).` +
+                `${removed > 0 ? ` ${counted(removed, "old backup")} removed.` : ""}`,
+              value: backup,
+            });
+          }),
+        );
+      },
+    );
 
   program
     .command("restore")
@@ -94,7 +99,7 @@ Examples:
               );
             await confirm(env, `Lose all that was done since ${backup.made}?`, options.yes);
           }
-          await interruptible(async (signal) => {
+          await withWord(env, "the database is as it was", async (signal) => {
             const progress = new Progress(env, "files");
             await restoreBackup(folder, backup, {
               ...{ config, db, blobs: await openBlobs(config), signal },
@@ -109,6 +114,17 @@ Examples:
       },
     );
 }
+
+/** As `interruptible`, and says how an interruption has left things. */
+const withWord = (
+  env: CommandEnvironment,
+  word: string,
+  work: (signal: AbortSignal) => Promise<void>,
+): Promise<void> =>
+  interruptible(work).catch((error) => {
+    if (error instanceof Interrupted) say(env, `Interrupted: ${word}.`);
+    throw error;
+  });
 
 async function list(env: CommandEnvironment, command: Command, path: string): Promise<void> {
   const { whole, damaged } = await listed(path);

@@ -42,6 +42,9 @@ export function objectsApi(db: Database): ObjectsApi {
     slices: new Slices(systemClock),
     catalog: new CatalogReader(db, ""),
     sessions: { find: async (token: string) => sessions.get(token) },
+    // There is no CDN, and the database is there.
+    toldMarks: { isWaitedFor: false },
+    versions: { unprovenSince: undefined },
     changes: {
       propagate: async (receipt?: string) => {
         propagated.push(receipt);

@@ -323,12 +323,12 @@ const slowView: MakeTrouble = async (map) => {
   };
 };
 
-/** Thousands of lines that are drawn with thousands of wide markers each. */
+/** Thousands of lines that are drawn with thousands of wide markers each: several times what any machine draws in time. */
 const endless: MakeTrouble = async (map) => {
   const id = await addBad(map, endlessStyle);
   await sql.query(
-    `insert into layers.l${id} (geom) select st_setsrid(st_makeline(st_makepoint(25, 5 + n / 400.0), st_makepoint(43, 5 + n / 399.0)), 4326)
-     from generate_series(1, 4000) n`,
+    `insert into layers.l${id} (geom) select st_setsrid(st_makeline(st_makepoint(25, 5 + n / 2000.0), st_makepoint(43, 5 + n / 1999.0)), 4326)
+     from generate_series(1, 20000) n`,
   );
   return {
     cause: "overrun",

@@ -68,7 +68,7 @@ for (const [name, balancer] of [
   ["HAProxy", haproxy],
   ["nginx", nginx],
 ] as const)
-  t.test(name, async (t) => {
+  t.test(`${name}: nobody is refused, and nothing is cut, when a node stops`, async (t) => {
     const leaving = await startNode({ ...config, port: 0 }, quietLog);
     const url = await balancer([server.nodes[0]!.port, leaving.port]);
     const clients = Array.from({ length: 6 }, () => new Client(url));

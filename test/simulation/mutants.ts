@@ -276,7 +276,7 @@ export const mutants: readonly Mutant[] = [
     name: "an answer with the last known statistics is kept by the CDN",
     first: 281,
     file: "api/request/operation",
-    replace: [["(isCurrent ? reply : keptByNobody(reply))", "reply"]],
+    replace: [["isCurrent ? reply : keptByNobody(reply)", "reply"]],
   },
   {
     name: "the last known statistics count as those of now",

@@ -31,6 +31,12 @@ export const backupSteps: readonly Step[] = [
       // Its 135,000 cities would take most of the time.
       await world.mapwright(["project", "delete", "demo", "--yes"]);
       await world.mapwright(["backup", "backup"]);
+      const said = await world.mapwright(["backup", "backup", "--keep", "1", "--quiet"]);
+      t.equal(said.toString(), "");
+      const [backup, ...others] = JSON.parse(
+        (await world.mapwright(["backup", "backup", "--list", "--json"])).toString(),
+      );
+      t.same(others, []);
       await t.test("to an empty database, for a server in another folder", async (t) => {
         const restored = await restoredElsewhere(t, join(folder, "backup"));
         t.same(await contents(restored), await contents(world));
@@ -39,7 +45,7 @@ export const backupSteps: readonly Step[] = [
         const before = await contents(world);
         await world.api("POST", "trees/layers/trees/objects/", { body: { fields: { species: "Yew" } } });
         await world.api("DELETE", "trees/layers/trees/objects/2/");
-        await world.mapwright(["restore", "backup", "--replace", "--yes"]);
+        await world.mapwright(["restore", "backup", "--at", backup.name, "--replace", "--yes"]);
         t.same(await contents(world), before);
       });
     },

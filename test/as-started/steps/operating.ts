@@ -63,6 +63,11 @@ const uses: Readonly<Record<string, (world: World) => Promise<string>>> = {
   "config print": (world) => typed(world, "config", "print"),
   "config admin-url": (world) => typed(world, "config", "admin-url"),
   "config check": (world) => typed(world, "config", "check", "--json"),
+  upgrade: async (world) =>
+    `${await typed(world, "upgrade", "--json")}${await typed(world, "upgrade", "--check", "--json")}`,
+  // They have a step of their own.
+  backup: async () => "backup",
+  restore: async () => "restore",
   // It has a step of its own.
   doctor: async () => "doctor",
   "layer delete": (world) => typed(world, "layer", "delete", "second", "main", "places", "--yes", "--json"),
@@ -99,6 +104,9 @@ const says: Readonly<Record<string, RegExp>> = {
   "config print": /"databaseUrl"/,
   "config admin-url": /^postgresql:\/\/\w+:[\w-]{32}@127\.0\.0\.1:\d+\/postgres\n$/,
   "config check": /"valid":true/,
+  upgrade: /"applied":\[\][\s\S]*"olderNodesGoOn": true/,
+  backup: /backup/,
+  restore: /restore/,
   doctor: /doctor/,
   "layer delete": /"layer":"places","deleted":true/,
   "map delete": /"map":"main","deleted":true/,
