@@ -186,7 +186,7 @@ async function withConnections<T>(
     return opening;
   };
   try {
-    await ensureSchema(db);
+    await ensureSchema(db, config);
     return await work({
       config,
       ...(local?.serverUrl !== undefined && { serverUrl: local.serverUrl }),
@@ -205,6 +205,18 @@ async function withConnections<T>(
 }
 
 const noop = () => undefined;
+
+/** What to do when there is no database at the address of a command. */
+export function adviceWithoutDatabase({ databaseUrl, redisUrl, dataDir }: Config): string {
+  const running = readAddresses(dataDir);
+  const isUnset = databaseUrl === loadConfig({ environment: {} }).databaseUrl;
+  if (isUnset && running?.databaseUrl !== undefined && running.redisUrl !== redisUrl)
+    return (
+      `The private PostgreSQL of the server in ${dataDir} is not used, since REDIS_URL is another Redis than that server's: ` +
+      "leave REDIS_URL out, or set DATABASE_URL, too."
+    );
+  return "Is `npm start` running, or DATABASE_URL set?";
+}
 
 /** A connection of its own. @param advice what to do when there is none @throws CommandError */
 export async function connected(
@@ -234,8 +246,8 @@ export async function requireDatabase(config: Config): Promise<void> {
   }
 }
 
-async function ensureSchema(db: Database): Promise<void> {
-  const client = await connected(db, "Is `npm start` running, or DATABASE_URL set?");
+async function ensureSchema(db: Database, config: Config): Promise<void> {
+  const client = await connected(db, adviceWithoutDatabase(config));
   try {
     const { pending, isEmpty } = await pendingMigrations(client);
     if (isEmpty) await migrate(client);

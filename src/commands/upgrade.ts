@@ -5,7 +5,15 @@ import { programName } from "../program-name.js";
 import { migrate, type PendingMigrations, pendingMigrations } from "../storage/migrate.js";
 import { openDatabase } from "../storage/postgres.js";
 import { programBuild } from "../version.js";
-import { type CommandEnvironment, configOf, connected, isJson, print, report } from "./environment.js";
+import {
+  adviceWithoutDatabase,
+  type CommandEnvironment,
+  configOf,
+  connected,
+  isJson,
+  print,
+  report,
+} from "./environment.js";
 import { table } from "./table.js";
 
 /** mapwright upgrade */
@@ -25,11 +33,11 @@ Examples:
   $ ${programName()} upgrade`,
     )
     .action(async (options: { check?: boolean }, command: Command) => {
-      const { databaseUrl: url } = configOf(env, command);
+      const config = configOf(env, command);
       const log = createLog("silent", "mapwright");
-      const db = openDatabase({ url, connections: 1, statementTimeoutMs: 0, log });
+      const db = openDatabase({ url: config.databaseUrl, connections: 1, statementTimeoutMs: 0, log });
       try {
-        const client = await connected(db, "Is `npm start` running, or DATABASE_URL set?");
+        const client = await connected(db, adviceWithoutDatabase(config));
         try {
           if (options.check) tell(env, command, await pendingMigrations(client));
           else {

@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { Command } from "commander";
 import t from "tap";
@@ -63,4 +66,23 @@ t.test("a command leaves no connection open, also one that it does not wait for"
   const redis = await opening!;
   await waitFor(() => redis.status === "end");
   t.equal(redis.status, "end");
+});
+
+t.test("a command beside a private PostgreSQL says why that is not used", async (t) => {
+  const dataDir = await mkdtemp(join(tmpdir(), "mapwright-private-"));
+  t.teardown(() => rm(dataDir, { recursive: true, force: true }));
+  const kept = { databaseUrl: "postgresql://127.0.0.1:1/maps", redisUrl: "redis://127.0.0.1:1/0" };
+  await writeFile(join(dataDir, "services.json"), JSON.stringify(kept));
+  // A database that is not there, whatever runs on this machine.
+  const { PGHOST, PGPORT } = process.env;
+  Object.assign(process.env, { PGHOST: "127.0.0.1", PGPORT: "1" });
+  t.teardown(() => {
+    for (const [name, value] of Object.entries({ PGHOST, PGPORT }))
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+  });
+  const tried = async (more: Record<string, string>) =>
+    (await runCommand(["upgrade"], { variables: { MAPWRIGHT_DATA_DIR: dataDir, ...more } })).stderr;
+  t.match(await tried({ REDIS_URL: "redis://127.0.0.1:2/0" }), /is not used, since REDIS_URL is another/);
+  t.notMatch(await tried({ REDIS_URL: kept.redisUrl }), /is not used/);
 });
