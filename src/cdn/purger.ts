@@ -1,13 +1,14 @@
 import type pg from "pg";
 import type { ChangeLog } from "../changes/change-log.js";
-import type { CdnState, Mark } from "../changes/notification.js";
+import type { Mark } from "../changes/notification.js";
 import type { Clock } from "../clock.js";
 import type { Log } from "../log.js";
 import { workLock } from "../storage/advisory-locks.js";
 import type { Database } from "../storage/postgres.js";
+import { acknowledge, announce } from "./announce.js";
 import { Instances } from "./instances.js";
 import { addChangeKeys, mostNamed } from "./keys.js";
-import { batches, type PurgeService } from "./purge-service.js";
+import type { PurgeService } from "./purge-service.js";
 import {
   type Changed,
   type Kind,
@@ -63,8 +64,6 @@ const firstRetryMs = 250;
 const longestRetryMs = 5_000;
 /** Announcements that are looked up by their names; with more, everything is looked through. */
 const mostNoted = 500;
-/** Characters of a notification; PostgreSQL takes 8,000. */
-const mostAnnounced = 7_000;
 /** Marks that wait to be acknowledged; whoever waits for earlier ones has given up. */
 const mostMarks = 10_000;
 
@@ -428,33 +427,4 @@ function wholeLayer(change: Changed, area: [] | null): Set<string> {
   const keys = new Set<string>();
   addChangeKeys(keys, { ...layerOf(change), area });
   return keys;
-}
-
-/** Tells all nodes what the CDN was told. */
-async function announce(db: Connection, changed: readonly Changed[]): Promise<void> {
-  const told = changed.flatMap(({ kind, id, version }) =>
-    kind === "project" || version === null ? [] : [`${kind === "layer" ? "l" : "m"}${id}:${version}`],
-  );
-  await notify(db, "E", told);
-}
-
-/** Tells nodes of their marks. */
-async function acknowledge(db: Connection, state: CdnState, marks: readonly Mark[]): Promise<void> {
-  const byNode = new Map<string, string[]>();
-  for (const { node, receipt } of marks) {
-    const receipts = byNode.get(node);
-    if (receipts) receipts.push(receipt);
-    else byNode.set(node, [receipt]);
-  }
-  for (const [node, receipts] of byNode) await notify(db, `T ${node} ${state}`, receipts);
-}
-
-/** Sends a list to all nodes, in as many notifications as it takes. */
-async function notify(db: Connection, head: string, list: readonly string[]): Promise<void> {
-  if (list.length === 0) return;
-  const texts = batches(list, { most: Number.POSITIVE_INFINITY, characters: mostAnnounced });
-  await db.query("select pg_notify('mapwright', $1 || ' ' || one) from unnest($2::text[]) one", [
-    head,
-    texts.map((text) => text.join(" ")),
-  ]);
 }
