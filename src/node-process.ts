@@ -1,4 +1,5 @@
 import type { Config } from "./config.js";
+import { inTime } from "./in-time.js";
 import { createLog } from "./log.js";
 import { type Node, startNode } from "./node.js";
 
@@ -38,7 +39,7 @@ process.on("message", (message: ToNode) => {
         node = started;
         // It serves already, but cannot render before its host is ready.
         const { render } = started.services;
-        await Promise.race([render.whenReady(), new Promise((resolve) => setTimeout(resolve, hostsMs))]);
+        await inTime(render.whenReady(), hostsMs, () => undefined);
         sendToParent({ kind: "listening" });
       },
       (error: Error) => {

@@ -47,6 +47,7 @@ import { DrawnConditions } from "./identify/drawn.js";
 import { SlowLayers } from "./identify/identify.js";
 import { ImportJobs } from "./import/import-jobs.js";
 import { pruneJobs } from "./import/job-rows.js";
+import { inTime } from "./in-time.js";
 import type { Log } from "./log.js";
 import { Metrics } from "./metrics.js";
 import { printSemaphore } from "./print/semaphore.js";
@@ -322,7 +323,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     leftoversMs,
   );
   // A new folder is marked. A disk that does not answer keeps nobody from what needs no files.
-  await Promise.race([store.isOurs(), sleep(filesMs, undefined, { ref: false })]);
+  await inTime(store.isOurs(), filesMs, () => false);
   const sweeping = startFileSweep(db, blobs, { store, log });
   const removal = startRemoval(db, log);
   const server = createServer({

@@ -21,6 +21,7 @@ const order = [
     "src/counted",
     "src/database-hosts",
     "src/either-signal",
+    "src/in-time",
     "src/loop-delay",
     "src/near-name",
     "src/object-numbers",

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { compareStore, isForeign, storeProblems } from "../catalog/installation.js";
 import type { Config } from "../config.js";
+import { inTime } from "../in-time.js";
 import { programName } from "../program-name.js";
 import type { BlobStore } from "../storage/blob-store.js";
 import { pendingMigrations } from "../storage/migrate.js";
@@ -45,20 +46,13 @@ async function checkUse({ blobs }: Config, store: BlobStore): Promise<Check> {
       await store.delete(key);
     }
   };
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new Error(`it has not answered within ${deadlineMs / 1_000} seconds`)),
-      deadlineMs,
-    );
-  });
   try {
-    await Promise.race([use(), late]);
+    await inTime(use(), deadlineMs, () => {
+      throw new Error(`it has not answered within ${deadlineMs / 1_000} seconds`);
+    });
     return good(name, `${blobs} can be written and read`);
   } catch (error) {
     return bad(name, `${blobs} cannot ${step}: ${reasonOf(error)}`, adviceOn(error));
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -14,23 +14,39 @@ export async function checkHosts(address: string): Promise<Check[]> {
     .map(({ timeline }) => timeline)
     .sort()
     .at(-1);
+  const primary = primaries.find(({ timeline }) => timeline === last);
   return [
-    ...states.map((state) => checkHost(state, state.timeline === last)),
-    ...primaries
-      .filter(({ timeline }) => timeline === last)
-      .slice(0, 1)
-      .map(checkReplication),
+    ...states.map((state) => checkHost(state, { primary, isLast: state.timeline === last })),
+    ...(primary ? [checkReplication(primary)] : []),
   ];
 }
 
-/** @param isLast whether no other one was promoted later */
-function checkHost({ host, is, version, error }: HostState, isLast: boolean): Check {
+/** What a standby has caught up with in a second, even on a slow machine. */
+const mostBehind = 64n << 20n;
+
+interface Standing {
+  readonly primary: HostState | undefined;
+  /** No other server was promoted later. */
+  readonly isLast: boolean;
+}
+
+function checkHost(state: HostState, { primary, isLast }: Standing): Check {
+  const { host, is, version, error } = state;
   const name = `PostgreSQL ${host.name}`;
   if (error) {
     const advice = adviceOnRefusal(error) ?? "start it, or take it out of DATABASE_URL";
     return bad(name, `cannot be reached: ${reasonOf(error)}`, advice);
   }
-  if (is !== "primary") return good(name, `${version}, ${is === "standby" ? "a standby" : "read-only"}`);
+  if (is === "read-only") return good(name, `${version}, read-only`);
+  if (is === "standby") {
+    // It was asked at another moment.
+    const behind = primary && primary.position > state.position ? primary.position - state.position : 0n;
+    const found = `${version}, a standby`;
+    if (behind < mostBehind) return good(name, found);
+    const advice =
+      "look at its log, and at pg_stat_replication on the primary: a failover to it would take long, or lose edits";
+    return bad(name, `${found}, ${behind >> 20n} MB behind the primary`, advice);
+  }
   if (isLast) return good(name, `${version}, takes writes`);
   return bad(
     name,

@@ -3,7 +3,6 @@ import { mkdtemp, rmdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
-import { purgeServicesOf } from "../cdn/purge-services.js";
 import type { Config } from "../config.js";
 import type { DatabaseHost } from "../database-hosts.js";
 import { programName } from "../program-name.js";
@@ -35,24 +34,6 @@ export async function checkPlugins(entries: readonly string[]): Promise<Check[]>
       bad(`plug-in ${entry}`, reason, "mend the module, or take it out of visualPlugins"),
     ),
   ];
-}
-
-/** Whether the cache in front of the server takes purges. */
-export async function checkCdn(config: Config): Promise<Check[]> {
-  const services = [...purgeServicesOf(config)];
-  return Promise.all(
-    services.map(async ([name, service]) => {
-      const what = services.length > 1 ? `${config.edge.kind} ${name}` : config.edge.kind;
-      try {
-        // Nothing has this key.
-        await service.purge(["doctor"], AbortSignal.timeout(5_000));
-        return good("edge", `${what} takes purges`);
-      } catch (error) {
-        const advice = `look at edge.* in the configuration, and whether it runs as \`${programName()} help cdn\` tells`;
-        return bad("edge", `${what} does not take purges: ${reasonOf(error)}`, advice);
-      }
-    }),
-  );
 }
 
 /** Connected to the server that takes writes, if the address names several. */

@@ -1,19 +1,15 @@
 import type { Command } from "commander";
+import { inTime } from "../in-time.js";
 import { programName } from "../program-name.js";
 import { bad, type Check } from "./check.js";
+import { checkCdn } from "./check-cdn.js";
+import { checkClocks } from "./check-clocks.js";
+import { checkDisk } from "./check-disk.js";
 import { checkFiles } from "./check-files.js";
 import { checkHosts } from "./check-hosts.js";
 import { checkRaster } from "./check-raster.js";
 import { checkRedis } from "./check-redis.js";
-import {
-  checkCdn,
-  checkData,
-  checkMetrics,
-  checkNative,
-  checkNode,
-  checkPlugins,
-  checkPostgres,
-} from "./checks.js";
+import { checkData, checkMetrics, checkNative, checkNode, checkPlugins, checkPostgres } from "./checks.js";
 import { type CommandEnvironment, CommandError, configOf, print } from "./environment.js";
 import { table } from "./table.js";
 
@@ -23,21 +19,13 @@ const checkMs = 60_000;
 const endMs = 60_000;
 
 /** What a check found, or that it took too long. */
-async function inTime(name: string, check: Promise<Check | Check[]>): Promise<Check[]> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<Check[]>((resolve) => {
-    const found = `no answer within ${checkMs / 1_000} s`;
-    timer = setTimeout(() => {
-      resolve([bad(name, found, "look whether it hangs")]);
-      // What hangs would keep the process.
-      setTimeout(() => process.exit(), endMs).unref();
-    }, checkMs);
+async function found(name: string, check: Promise<Check | Check[]>): Promise<Check[]> {
+  const all = await inTime(check, checkMs, () => {
+    // What hangs would keep the process.
+    setTimeout(() => process.exit(), endMs).unref();
+    return bad(name, `no answer within ${checkMs / 1_000} s`, "look whether it hangs");
   });
-  try {
-    return [await Promise.race([check, late])].flat();
-  } finally {
-    clearTimeout(timer);
-  }
+  return [all].flat();
 }
 
 /** mapwright doctor */
@@ -52,16 +40,18 @@ export function register(program: Command, env: CommandEnvironment): void {
       const checks: Check[] = (
         await Promise.all([
           checkNode(),
-          inTime("PostgreSQL", checkHosts(config.databaseUrl)),
-          inTime("PostgreSQL", checkPostgres(config.databaseUrl)),
-          inTime("Redis", checkRedis(config)),
-          inTime("libraries", checkNative()),
-          inTime("plug-ins", checkPlugins(config.visualPlugins)),
-          inTime("data folder", checkData(config.dataDir)),
-          inTime("files", checkFiles(config)),
-          inTime("raster layer", checkRaster(config)),
+          found("PostgreSQL", checkHosts(config.databaseUrl)),
+          found("PostgreSQL", checkPostgres(config.databaseUrl)),
+          found("Redis", checkRedis(config)),
+          found("libraries", checkNative()),
+          found("plug-ins", checkPlugins(config.visualPlugins)),
+          found("data folder", checkData(config.dataDir)),
+          found("disk", checkDisk(config.dataDir)),
+          found("clocks", checkClocks(config)),
+          found("files", checkFiles(config)),
+          found("raster layer", checkRaster(config)),
           checkMetrics(config),
-          inTime("edge", checkCdn(config)),
+          found("edge", checkCdn(config)),
         ])
       ).flat();
       if (options.json) print(env, JSON.stringify(checks, null, 2));

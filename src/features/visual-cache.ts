@@ -3,6 +3,7 @@ import type { LayerNode } from "../catalog/state.js";
 import type { ChangeLog } from "../changes/change-log.js";
 import type { LayerVersion } from "../changes/layer-version.js";
 import { Failure } from "../errors.js";
+import { inTime } from "../in-time.js";
 import type { Log } from "../log.js";
 import { FairSemaphore } from "../queues/fair-semaphore.js";
 import type { Database } from "../storage/postgres.js";
@@ -145,10 +146,6 @@ export class VisualCache implements Visuals, VisualSource {
     const requested = layers.filter((layer) => layer.visualSettings !== null);
     const values = new Map<number, VisualValues>();
     if (requested.length === 0) return values;
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, timeoutMs);
-    });
     const late = new Set(requested);
     const load = async (layer: LayerNode) => {
       const found = await this.latest(layer, project);
@@ -164,8 +161,7 @@ export class VisualCache implements Visuals, VisualSource {
     const done = all().catch((error: unknown) =>
       this.log.warn({ err: error }, "visualizations could not be computed"),
     );
-    await Promise.race([done, timeout]);
-    clearTimeout(timer);
+    await inTime(done, timeoutMs, () => undefined);
     if (late.size > 0) outdated();
     for (const layer of late) {
       const last = this.lastKnown(layer, project);

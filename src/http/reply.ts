@@ -1,3 +1,4 @@
+import { inTime } from "../in-time.js";
 import { compressed, compressedHeaders, compressedStream, mayCompress, varied } from "./compress.js";
 import {
   acceptsGzip,
@@ -137,12 +138,7 @@ async function sendEarly(
 ): Promise<number> {
   await writer.startStream(status, lines);
   await writer.write(body);
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, lingerMs);
-  });
-  await Promise.race([rest, timeout]);
-  clearTimeout(timer);
+  await inTime(rest, lingerMs, () => undefined);
   writer.endStream();
   return status;
 }

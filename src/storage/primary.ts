@@ -27,9 +27,11 @@ export interface HostState {
   readonly isSynchronous: boolean;
   /** Of two servers that take writes, that with the later one was promoted last. */
   readonly timeline: string;
+  /** Up to where of the log it has written, or shows as a standby; in bytes. */
+  readonly position: bigint;
 }
 
-const unknown = { version: "", isSynchronous: false, timeline: "" };
+const unknown = { version: "", isSynchronous: false, timeline: "", position: 0n };
 
 /** Asks a server what it is. Never rejects. */
 export async function askHost(host: DatabaseHost): Promise<HostState> {
@@ -44,15 +46,20 @@ export async function askHost(host: DatabaseHost): Promise<HostState> {
   client.on("error", () => undefined);
   try {
     await client.connect();
-    const { rows } = await client.query<Omit<HostState, "host" | "error">>(
+    const { rows } = await client.query<
+      Omit<HostState, "host" | "error" | "position"> & { position: string }
+    >(
       `select case when pg_is_in_recovery() then 'standby'
            when current_setting('transaction_read_only') = 'on' then 'read-only' else 'primary' end as "is",
          current_setting('server_version') as version,
          current_setting('synchronous_standby_names') <> ''
            and current_setting('synchronous_commit') not in ('off', 'local') as "isSynchronous",
-         case when pg_is_in_recovery() then '' else left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) end as timeline`,
+         case when pg_is_in_recovery() then '' else left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) end as timeline,
+         coalesce(case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end - '0/0', 0)::text
+           as position`,
     );
-    return { host, ...rows[0]! };
+    const [{ position, ...state }] = rows as [(typeof rows)[number]];
+    return { host, ...state, position: BigInt(position) };
   } catch (error) {
     destroy(client);
     return { ...unknown, host, is: "unreachable", error: error as Error };

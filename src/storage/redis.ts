@@ -1,4 +1,5 @@
 import type { Command } from "ioredis";
+import { inTime } from "../in-time.js";
 import type { Log } from "../log.js";
 import { parseRedisUrl, type RedisUrl } from "../redis-url.js";
 import type { RedisClient } from "./redis/client.js";
@@ -138,15 +139,11 @@ export async function connectInTime(
   client.on("error", (error: Error & { readonly lastNodeError?: Error | null }) => {
     reason = error.lastNodeError ?? error;
   });
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(reason ?? new Error("it is not ready")), ms);
-  });
   try {
-    await Promise.race([client.connect(), timeout]);
+    await inTime(client.connect(), ms, () => {
+      throw new Error("it is not ready");
+    });
   } catch (error) {
     throw reason ?? error;
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -1,5 +1,7 @@
 import t from "tap";
 import { freePort, startVarnish } from "../../bench/caches.js";
+import { checkCdn } from "../../src/commands/check-cdn.js";
+import { type Config, loadConfig } from "../../src/config.js";
 import { addObject, makeMap, makeStyledLayer, square } from "../support/maps.js";
 import { startServer, waitFor } from "../support/server.js";
 
@@ -57,6 +59,41 @@ t.test("shows the edit, whatever was edited and at which node", async (t) => {
   }
   t.ok(purged >= 12, `${purged} of 24 were purged in time`);
   t.equal((await api("GET", "m/", { token })).headers.get("x-edge"), null, "reading waits for nothing");
+});
+
+t.test("the doctor sees that a purge arrives, and that it does not", async (t) => {
+  const configOf = (url: string): Config =>
+    loadConfig({
+      environment: {},
+      flags: { databaseUrl: server.database.url, "edge.kind": "varnish", "edge.urls": [url] },
+    });
+  const found = async (url: string) => (await checkCdn(configOf(url)))[0]!;
+  t.match(await found(cache.url), { ok: true, found: /takes purges, and drops what they name/ });
+
+  const other = async (...change: readonly [what: string, by: string][]) => {
+    const otherPort = await freePort();
+    const started = await startVarnish(otherPort, server.nodes[1]!.port, change);
+    try {
+      return await found(started.url);
+    } finally {
+      await started.stop();
+    }
+  };
+  t.match(
+    await other(),
+    { ok: true, found: /keeps nothing/, advice: /has not told Varnish for a minute/ },
+    "nobody tells this one",
+  );
+  t.match(
+    await other(
+      ["xkey.softpurge(req.http.mapwright-keys)", "0"],
+      ['std.time(var.global_get("mapwright-told"), now - 1d) + 60s < now', "false"],
+      ['std.time(var.global_get("mapwright-told"), now - 1d) > now + 5s', "false"],
+    ),
+    { ok: false, found: /shows what they should have dropped/, advice: /mapwright\.vcl/ },
+    "this one drops nothing",
+  );
+  t.match(await found(`http://127.0.0.1:${await freePort()}`), { ok: false, found: /does not take purges/ });
 });
 
 t.test("edits go on without it, and say that it is behind", async (t) => {

@@ -318,6 +318,8 @@ t.test("doctor finds everything in order, and says what to do about what is not"
     "GDAL",
     "plug-ins",
     "data folder",
+    "disk",
+    "clocks",
     "files",
     "raster layers",
     "metrics",

@@ -97,6 +97,19 @@ t.test("no answered edit is lost, none is done twice, and no tile is stale", asy
     ],
   );
 
+  await second.sql("postgres", "select pg_wal_replay_pause()");
+  await first.sql(
+    "postgres",
+    "select count(pg_logical_emit_message(false, 'x', repeat('x', 1000000))) from generate_series(1, 80)",
+  );
+  t.match(
+    (await checkHosts(both))[1],
+    { ok: false, found: /a standby, (7\d|8\d) MB behind/, advice: /pg_stat_replication/ },
+    "a standby that has fallen behind is told",
+  );
+  await second.sql("postgres", "select pg_wal_replay_resume()");
+  await waitFor(async () => (await checkHosts(both))[1]!.ok);
+
   const running = Array.from({ length: writers }, (_, writer) => write(writer));
   await sleep(2_000);
   await first.crash();

@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { busy, notFound } from "../../errors.js";
+import { notFound } from "../../errors.js";
 import { json, type Reply, type Request } from "../../http/types.js";
+import { inTime } from "../../in-time.js";
 import type { Redis } from "../../storage/redis.js";
 import { answers, type Operation, operation } from "../request/operation.js";
 import type { JsonSchema } from "../request/schema/schema.js";
@@ -67,16 +68,10 @@ async function troubleOf(redis: Redis): Promise<string | undefined> {
 
 /** Whether it comes in time, and is not false. */
 async function succeeds(check: Promise<unknown>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(busy("no answer")), answerMs);
-  });
   try {
-    return (await Promise.race([check, timeout])) !== false;
+    return (await inTime(check, answerMs, () => false)) !== false;
   } catch {
     return false;
-  } finally {
-    clearTimeout(timer);
   }
 }
 
