@@ -49,6 +49,7 @@ import { ImportJobs } from "./import/import-jobs.js";
 import { pruneJobs } from "./import/job-rows.js";
 import { inTime } from "./in-time.js";
 import type { Log } from "./log.js";
+import { makeFolder } from "./make-folder.js";
 import { Metrics } from "./metrics.js";
 import { printSemaphore } from "./print/semaphore.js";
 import { SearchService } from "./search/search-service.js";
@@ -56,6 +57,7 @@ import { removeAbandoned } from "./storage/abandoned-files.js";
 import { manyClients } from "./storage/connection-slots.js";
 import { pruneAnswers } from "./storage/idempotency-keys.js";
 import { openBlobs, placeOf } from "./storage/open-blobs.js";
+import { localOperatorFolder } from "./storage/operator-files.js";
 import { openDatabase } from "./storage/postgres.js";
 import { DatabaseProbe } from "./storage/probe.js";
 import { startPruning } from "./storage/pruning.js";
@@ -95,6 +97,9 @@ export interface Node {
 
 /** Wires a node together and listens. */
 export async function startNode(config: Config, log: Log): Promise<Node> {
+  await makeFolder(config.dataDir).catch((error: Error) => {
+    throw new Error(`The data folder ${config.dataDir} cannot be made: ${error.message}`);
+  });
   const nodeId = randomBytes(6).toString("hex");
   const db = openDatabase({
     url: config.databaseUrl,
@@ -125,7 +130,12 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     log,
     onImage: (host, result) => metrics.externalImage(host, result),
   });
-  const icons = await loadIcons({ own: join(config.dataDir, "icons"), folder: folder.path, image, log });
+  const [ownIcons, ownKeys] = await Promise.all([
+    localOperatorFolder(config, "icons", log),
+    localOperatorFolder(config, "keys", log),
+  ]);
+  const icons = await loadIcons({ own: ownIcons.path, folder: folder.path, image, log });
+  await ownIcons.stop();
   const { plugins, problems } = await loadPlugins(config.visualPlugins);
   for (const problem of problems) log.error(problem, "a plug-in for visualizations cannot be used");
   const thinnings = makeThinnings(db, log);
@@ -219,10 +229,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     new LoginThrottle(redis, config.redisPrefix, config.login),
     hashingGate(config.login.concurrency),
   );
-  const externalTokens = new ExternalTokens(
-    new KeyFolder(config.external.keysDir || join(config.dataDir, "keys"), log),
-    config.external,
-  );
+  const externalTokens = new ExternalTokens(new KeyFolder(ownKeys.path, log), config.external);
 
   const search = new SearchService(db, log, Math.max(1, Math.floor(config.databaseConnections / 2)));
 
@@ -392,6 +399,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
         transfer.stop(),
         files.host.stop(),
         image.stop(),
+        ownKeys.stop(),
         bodies.stop(),
       ]);
       await folder.remove();

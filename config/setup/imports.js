@@ -22,6 +22,7 @@ const order = [
     "src/database-hosts",
     "src/either-signal",
     "src/in-time",
+    "src/make-folder",
     "src/loop-delay",
     "src/near-name",
     "src/object-numbers",

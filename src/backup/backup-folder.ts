@@ -1,11 +1,14 @@
-import { randomUUID } from "node:crypto";
-import { mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parseBlobAddress, problemOfBlobAddress } from "../blob-address.js";
+import { awsSettings } from "../config.js";
+import type { BlobStore } from "../storage/blob-store.js";
 import { FolderBlobStore } from "../storage/folder-blob-store.js";
 import type { MigrationRow } from "../storage/migrate.js";
+import { FolderFiles, type NamedFiles, textOf } from "../storage/named-files.js";
 
 /**
- * A folder of backups. Each backup has a folder of its own, named by its time; blobs, which never change, are in one place for
+ * A folder of backups, on this machine or below a prefix of an S3 store. Each backup has a folder of its own, named by its time; blobs, which never change, are in one place for
  * all of them, so that a backup copies only what is new.
  *
  *     2026-11-28T02-30-00Z/database     pg_dump's archive of all that is Mapwright's
@@ -16,9 +19,7 @@ import type { MigrationRow } from "../storage/migrate.js";
  */
 
 const names = { description: "backup.json", blobs: "blobs", database: "database", files: "files" } as const;
-/** Folders of the data folder that are copied as they are. */
-export const copiedFolders = ["icons", "keys"] as const;
-const namePattern = /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ(?:-\d+)?$/;
+const namePattern = /^(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)Z(?:-\d+)?$/;
 
 /** What a backup is, as `backup.json` has it. */
 export interface BackupDescription {
@@ -49,51 +50,47 @@ export interface NotedBlob {
 }
 
 export class BackupFolder {
-  readonly blobs: FolderBlobStore;
+  /** @param path as people name it */
+  constructor(
+    readonly path: string,
+    readonly files: NamedFiles,
+    readonly blobs: BlobStore,
+  ) {}
 
-  constructor(readonly path: string) {
-    this.blobs = new FolderBlobStore(join(path, names.files));
-  }
+  databaseOf = (name: string): string => `${name}/${names.database}`;
 
-  databaseOf = (name: string): string => join(this.path, name, names.database);
-
-  folderOf = (name: string, folder: string): string => join(this.path, name, folder);
-
-  /** Makes the folder of a new backup. @returns its name */
+  /** Begins a backup. @returns its name */
   async begin(now: Date): Promise<string> {
-    await mkdir(this.path, { recursive: true, mode: 0o700 });
+    const there = new Set(await this.files.folders());
     const name = `${now.toISOString().slice(0, 19).replaceAll(":", "-")}Z`;
-    for (let number = 1; ; number++) {
-      const unique = number === 1 ? name : `${name}-${number}`;
-      try {
-        await mkdir(join(this.path, unique), { mode: 0o700 });
-        return unique;
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-      }
-    }
+    let unique = name;
+    for (let number = 2; there.has(unique); number++) unique = `${name}-${number}`;
+    await this.noteBlobs(unique, []);
+    return unique;
   }
 
   /** Notes which blobs a backup has, before they are copied, as none of them is removed from then on; and again with their bytes. */
   async noteBlobs(name: string, blobs: readonly NotedBlob[]): Promise<void> {
     const text = blobs.map(({ key, bytes }) => `${key}${bytes === undefined ? "" : ` ${bytes}`}\n`).join("");
-    await writeFile(join(this.path, name, names.blobs), text, { mode: 0o600 });
+    await this.files.write(`${name}/${names.blobs}`, [Buffer.from(text)]);
   }
 
-  async blobsOf(name: string): Promise<NotedBlob[]> {
-    const lines = (await readFile(join(this.path, name, names.blobs), "utf8")).split("\n").filter(Boolean);
-    return lines.map((line) => {
-      const [key = "", bytes] = line.split(" ");
-      return { key, bytes: bytes === undefined ? undefined : Number(bytes) };
-    });
+  /** Undefined where it has not noted any yet. */
+  async blobsOf(name: string): Promise<NotedBlob[] | undefined> {
+    const text = await textOf(this.files, `${name}/${names.blobs}`);
+    return text
+      ?.split("\n")
+      .filter(Boolean)
+      .map((line) => {
+        const [key = "", bytes] = line.split(" ");
+        return { key, bytes: bytes === undefined ? undefined : Number(bytes) };
+      });
   }
 
   /** The backup is whole. */
   async finish(name: string, description: BackupDescription): Promise<void> {
-    const target = join(this.path, name, names.description);
-    const part = `${target}.${randomUUID()}`;
-    await writeFile(part, `${JSON.stringify(description, null, 2)}\n`, { mode: 0o600, flush: true });
-    await rename(part, target);
+    const text = `${JSON.stringify(description, null, 2)}\n`;
+    await this.files.write(`${name}/${names.description}`, [Buffer.from(text)]);
   }
 
   /** The oldest first. `damaged`: names of those whose description cannot be understood. */
@@ -101,7 +98,7 @@ export class BackupFolder {
     const whole: Backup[] = [];
     const damaged: string[] = [];
     for (const name of await this.names()) {
-      const text = await readFile(join(this.path, name, names.description), "utf8").catch(unlessMissing);
+      const text = await textOf(this.files, `${name}/${names.description}`);
       if (text === undefined) continue;
       const description = parsed(text);
       if (description) whole.push({ ...description, name });
@@ -112,15 +109,34 @@ export class BackupFolder {
 
   /** Names of all folders of backups, also of those that are not whole. */
   async names(): Promise<string[]> {
-    return ((await readdir(this.path).catch(unlessMissing)) ?? [])
-      .filter((name) => namePattern.test(name))
-      .sort();
+    return (await this.files.folders()).filter((name) => namePattern.test(name)).sort();
   }
+}
 
-  /** Milliseconds since a folder was begun. */
-  async ageOf(name: string): Promise<number> {
-    return Date.now() - (await stat(join(this.path, name))).mtimeMs;
-  }
+/** The backups in a folder, or at an address such as `s3://bucket/prefix`. @throws Error for a wrong address */
+export async function openBackups(target: string): Promise<BackupFolder> {
+  if (!target.startsWith("s3:"))
+    return new BackupFolder(target, new FolderFiles(target), new FolderBlobStore(join(target, names.files)));
+  const problem = problemOfBlobAddress(target);
+  if (problem !== undefined) throw new Error(`${target}: expected ${problem}.`);
+  const address = parseBlobAddress(target);
+  const aws = awsSettings();
+  // Amazon's client takes a tenth of a second to load.
+  const { S3BlobStore } = await import("../storage/s3-blob-store.js");
+  const { S3NamedFiles } = await import("../storage/s3-named-files.js");
+  const blobs = new S3BlobStore({
+    address: { ...address, prefix: `${address.prefix}${names.files}/` },
+    aws,
+    // Nobody asks for any.
+    copies: { folder: tmpdir(), bytes: 0 },
+  });
+  return new BackupFolder(target, new S3NamedFiles({ address, aws }), blobs);
+}
+
+/** Milliseconds since a backup of that name was begun. */
+export function ageOf(name: string): number {
+  const [, day, hours, minutes, seconds] = namePattern.exec(name)!;
+  return Date.now() - Date.parse(`${day}T${hours}:${minutes}:${seconds}Z`);
 }
 
 function parsed(text: string): BackupDescription | undefined {
@@ -129,9 +145,4 @@ function parsed(text: string): BackupDescription | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** What cannot be read for another reason is there all the same. */
-export function unlessMissing(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== "ENOENT") throw error;
 }

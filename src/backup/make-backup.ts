@@ -1,22 +1,21 @@
-import { chmod, cp, rm, stat } from "node:fs/promises";
-import { join } from "node:path";
 import type pg from "pg";
 import { namedBlobsSql } from "../catalog/named-blobs.js";
 import type { Config } from "../config.js";
 import { workLock } from "../storage/advisory-locks.js";
 import { BlobNotFound, type BlobStore } from "../storage/blob-store.js";
 import { laterOf, type MigrationRow, migrationsSql } from "../storage/migrate.js";
+import { copyFolder } from "../storage/named-files.js";
+import { operatorFiles, operatorFolders } from "../storage/operator-files.js";
 import type { Database } from "../storage/postgres.js";
 import { programBuild } from "../version.js";
 import {
+  ageOf,
   type Backup,
   type BackupDescription,
-  BackupFolder,
-  copiedFolders,
+  type BackupFolder,
   type NotedBlob,
-  unlessMissing,
 } from "./backup-folder.js";
-import { runPostgres } from "./postgres-programs.js";
+import { outputOf } from "./postgres-programs.js";
 
 /**
  * Makes a backup while people work: of the database as it is at one moment, and of all blobs that it names then. Blobs are set aside and
@@ -29,7 +28,7 @@ const schemas = ["mapwright", "layers", "staging"];
 const abandonedMs = 86_400_000;
 
 export interface BackupSource {
-  readonly config: Pick<Config, "dataDir" | "external">;
+  readonly config: Pick<Config, "dataDir" | "external" | "blobs" | "blobCopyBytes">;
   readonly db: Pick<Database, "dedicated" | "url">;
   readonly blobs: BlobStore;
   readonly signal: AbortSignal;
@@ -53,8 +52,11 @@ export interface MadeBackup extends Backup {
  * @param keep how many of the newest backups stay; default: all
  * @throws Error when it is not whole, what was copied stays for the next one; when another one is being made
  */
-export async function makeBackup(path: string, source: BackupSource, keep?: number): Promise<MadeBackup> {
-  const folder = new BackupFolder(path);
+export async function makeBackup(
+  folder: BackupFolder,
+  source: BackupSource,
+  keep?: number,
+): Promise<MadeBackup> {
   const client = await source.db.dedicated();
   try {
     // Blobs that one is about to take over must not be removed with old backups.
@@ -62,22 +64,37 @@ export async function makeBackup(path: string, source: BackupSource, keep?: numb
       await client.query<{ ours: boolean }>(`select pg_try_advisory_lock(${workLock.backup}) as ours`)
     ).rows;
     if (!lock!.ours) throw new Error("Another backup of this installation is just being made.");
+    await requireOwnBackups(folder, client);
     const name = await folder.begin(new Date()).catch((error: NodeJS.ErrnoException) => {
       throw new Error(
-        `The folder ${path} cannot be used for backups: ${reasons[error.code ?? ""] ?? error.message}.`,
+        `${folder.path} cannot be used for backups: ${reasons[error.code ?? ""] ?? error.message}.`,
       );
     });
     let description: BackupDescription;
     try {
       description = await fill(folder, name, { ...source, client });
     } catch (error) {
-      await rm(folder.folderOf(name, ""), { recursive: true, force: true });
+      await folder.files.remove(name).catch(() => undefined);
       throw error;
     }
     return { ...description, name, removed: keep === undefined ? 0 : await removeOld(folder, keep, name) };
   } finally {
     await client.end();
   }
+}
+
+/** @throws Error where there are backups of another installation: `keep` would remove them */
+async function requireOwnBackups(folder: BackupFolder, client: pg.Client): Promise<void> {
+  const { whole } = await folder.list().catch((error: NodeJS.ErrnoException) => {
+    throw new Error(
+      `${folder.path} cannot be used for backups: ${reasons[error.code ?? ""] ?? error.message}.`,
+    );
+  });
+  const { rows } = await client.query<{ id: string | null }>("select (select id from installation) as id");
+  const own = rows[0]!.id;
+  if (own === null || !whole.some(({ installation }) => installation !== null && installation !== own))
+    return;
+  throw new Error(`${folder.path} has backups of another installation: take a folder of its own for each.`);
 }
 
 async function fill(
@@ -102,28 +119,25 @@ async function fill(
     name,
     keys.map((key) => ({ key })),
   );
-  await runPostgres(
+  const dump = outputOf(
     "pg_dump",
-    [
-      ...schemas.map((schema) => `--schema=${schema}`),
-      "--format=custom",
-      `--snapshot=${moment.snapshot}`,
-      `--file=${folder.databaseOf(name)}`,
-    ],
+    [...schemas.map((schema) => `--schema=${schema}`), "--format=custom", `--snapshot=${moment.snapshot}`],
     // The server that has the snapshot, where the address names several.
     { url: source.db.url, signal },
   );
+  let databaseBytes = 0;
+  const counting = async function* () {
+    for await (const chunk of dump) {
+      databaseBytes += chunk.length;
+      yield chunk;
+    }
+  };
+  await folder.files.write(folder.databaseOf(name), counting());
   await client.query("rollback");
-  // Hashes of passwords are in it.
-  await chmod(folder.databaseOf(name), 0o600);
   const { blobs, ...copied } = await copyBlobs(source.blobs, folder.blobs, keys, source);
   await folder.noteBlobs(name, blobs);
-  for (const one of copiedFolders) {
-    const target = folder.folderOf(name, one);
-    await cp(folderIn(config, one), target, { recursive: true, preserveTimestamps: true }).catch(
-      unlessMissing,
-    );
-  }
+  for (const one of operatorFolders)
+    await copyFolder([await operatorFiles(config, one), ""], [folder.files, `${name}/${one}`]);
   const description = {
     made: moment.made.toISOString(),
     program: programBuild(),
@@ -131,17 +145,11 @@ async function fill(
     migrations,
     blobs: keys.length,
     ...copied,
-    databaseBytes: (await stat(folder.databaseOf(name))).size,
+    databaseBytes,
   };
   await folder.finish(name, description);
   return description;
 }
-
-/** Where one of the copied folders is. */
-export const folderIn = (
-  { dataDir, external }: Pick<Config, "dataDir" | "external">,
-  name: (typeof copiedFolders)[number],
-): string => (name === "keys" && external.keysDir !== "" ? external.keysDir : join(dataDir, name));
 
 /** Copies blobs that are not there yet, or not whole. @returns how many, and the bytes of all @throws BlobNotFound */
 async function copyBlobs(
@@ -189,16 +197,17 @@ async function removeOld(folder: BackupFolder, keep: number, made: string): Prom
   const others = [...whole].filter((name) => name !== made);
   const old = new Set(others.slice(0, Math.max(0, whole.size - keep)));
   for (const name of await folder.names())
-    if (old.has(name) || (!whole.has(name) && !damaged.has(name) && (await folder.ageOf(name)) > abandonedMs))
-      await rm(folder.folderOf(name, ""), { recursive: true, force: true });
+    if (old.has(name) || (!whole.has(name) && !damaged.has(name) && ageOf(name) > abandonedMs))
+      await folder.files.remove(name);
   const named = new Set<string>();
   for (const name of await folder.names()) {
-    const keys = await folder.blobsOf(name).catch((error) => {
-      // What is just begun has not noted them yet.
-      if (whole.has(name) || damaged.has(name)) throw error;
-      return unlessMissing(error) ?? [];
-    });
-    for (const { key } of keys) named.add(key);
+    const blobs = await folder.blobsOf(name);
+    // What is just begun has not noted them yet.
+    if (!blobs && (whole.has(name) || damaged.has(name)))
+      throw new Error(
+        `The backup ${name} is damaged: it does not say which files it has. No file was removed.`,
+      );
+    for (const { key } of blobs ?? []) named.add(key);
   }
   for await (const keys of folder.blobs.olderThan(abandonedMs))
     for (const key of keys) if (!named.has(key)) await folder.blobs.delete(key);

@@ -1,6 +1,8 @@
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import type { Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 
 /** PostgreSQL's own programs for backups: pg_dump, pg_restore, psql. */
 
@@ -28,19 +30,63 @@ function withoutPassword(url: string): {
     : { address: `${start}${rest}`, password: decodeURIComponent(password!) };
 }
 
-/**
- * Runs one of the programs to its end.
- * @param url of the database; undefined = it needs none
- * @throws Error with what it said last; the signal's reason
- */
+export interface ProgramOptions {
+  /** Of the database; undefined = it needs none. */
+  readonly url?: string;
+  readonly signal: AbortSignal;
+}
+
+type ProgramName = "pg_dump" | "pg_restore" | "psql";
+
+/** Runs one of the programs to its end. @param input what it reads @throws Error with what it said last; the signal's reason */
 export async function runPostgres(
-  name: "pg_dump" | "pg_restore" | "psql",
+  name: ProgramName,
   args: readonly string[],
-  { url, signal }: { readonly url?: string; readonly signal: AbortSignal },
+  options: ProgramOptions & { readonly input?: AsyncIterable<Uint8Array> },
 ): Promise<void> {
+  const { child, ended } = start(name, args, options);
+  child.stdout.resume();
+  const fed = feed(child.stdin, options.input);
+  await ended;
+  await fed;
+}
+
+/** What one of the programs writes. @throws Error with what it said last, after all of that; the signal's reason */
+export async function* outputOf(
+  name: ProgramName,
+  args: readonly string[],
+  options: ProgramOptions,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const { child, ended } = start(name, args, options);
+  child.stdin.end();
+  try {
+    yield* child.stdout as AsyncIterable<Uint8Array>;
+    await ended;
+  } finally {
+    // Nobody reads on.
+    child.kill();
+  }
+}
+
+/** A program that ends before it has read all says why itself. @throws what the source throws */
+async function feed(stdin: Writable, input: AsyncIterable<Uint8Array> | undefined): Promise<void> {
+  let failure: unknown;
+  const source = async function* () {
+    try {
+      yield* input ?? [];
+    } catch (error) {
+      failure = error;
+      throw error;
+    }
+  };
+  await pipeline(source, stdin).catch(() => undefined);
+  if (failure !== undefined) throw failure;
+}
+
+function start(name: ProgramName, args: readonly string[], { url, signal }: ProgramOptions) {
   const { address, password } = withoutPassword(url ?? "");
   const child = spawn(programPath(name), url === undefined ? args : [...args, `--dbname=${address}`], {
-    stdio: ["ignore", "ignore", "pipe"],
+    stdio: ["pipe", "pipe", "pipe"],
     env: {
       ...process.env,
       ...(password !== undefined && { PGPASSWORD: password }),
@@ -52,7 +98,7 @@ export async function runPostgres(
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     said = (said + text).slice(-mostSaid);
   });
-  const code = await new Promise<number | null>((resolve, reject) => {
+  const ended = new Promise<void>((resolve, reject) => {
     child.once("error", (error: NodeJS.ErrnoException) =>
       reject(
         error.code === "ENOENT"
@@ -60,10 +106,14 @@ export async function runPostgres(
           : error,
       ),
     );
-    child.once("close", resolve);
+    child.once("close", (code) =>
+      code === 0 ? resolve() : reject(new Error(`${name} failed: ${said.trim() || `exit status ${code}`}`)),
+    );
   }).catch((error) => {
     signal.throwIfAborted();
     throw error;
   });
-  if (code !== 0) throw new Error(`${name} failed: ${said.trim() || `exit status ${code}`}`);
+  // Whoever reads what it writes may hear of it later.
+  ended.catch(() => undefined);
+  return { child, ended };
 }

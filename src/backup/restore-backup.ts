@@ -1,18 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { cp, mkdir, rm, stat } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "../config.js";
 import type { BlobStore } from "../storage/blob-store.js";
 import { migrate, requireKnown } from "../storage/migrate.js";
+import { copyFolder } from "../storage/named-files.js";
+import { operatorFiles, operatorFolders } from "../storage/operator-files.js";
 import type { Database } from "../storage/postgres.js";
-import {
-  type Backup,
-  type BackupFolder,
-  copiedFolders,
-  type NotedBlob,
-  unlessMissing,
-} from "./backup-folder.js";
-import { bytesOf, folderIn } from "./make-backup.js";
+import type { Backup, BackupFolder, NotedBlob } from "./backup-folder.js";
+import { bytesOf } from "./make-backup.js";
 import { runPostgres } from "./postgres-programs.js";
 
 /** Puts a backup in the place of what an installation has. Servers that run notice it, and drop what they have cached. */
@@ -21,7 +17,7 @@ import { runPostgres } from "./postgres-programs.js";
 export const restorePrefix = "restore-";
 
 export interface RestoreTarget {
-  readonly config: Pick<Config, "dataDir" | "external">;
+  readonly config: Pick<Config, "dataDir" | "external" | "blobs" | "blobCopyBytes">;
   readonly db: Pick<Database, "dedicated" | "query" | "url">;
   readonly blobs: BlobStore;
   readonly signal: AbortSignal;
@@ -55,7 +51,8 @@ export async function restoreBackup(
   const sql = join(temporary, `${restorePrefix}${randomUUID()}.sql`);
   await mkdir(temporary, { recursive: true, mode: 0o700 });
   try {
-    await runPostgres("pg_restore", ["--no-owner", `--file=${sql}`, folder.databaseOf(name)], {
+    await runPostgres("pg_restore", ["--no-owner", `--file=${sql}`], {
+      input: folder.files.read(folder.databaseOf(name)),
       signal,
     }).catch((error: Error) => {
       signal.throwIfAborted();
@@ -80,13 +77,10 @@ export async function restoreBackup(
   }
   if (backup.installation !== null) await blobs.setMark(backup.installation);
   // A sweep may have set aside meanwhile what the database did not name yet.
-  for (const { key } of await folder.blobsOf(name))
+  for (const { key } of await notedBlobs(folder, name))
     if ((await bytesOf(blobs, key)) === undefined) await blobs.putBack(key);
-  for (const one of copiedFolders) {
-    const from = folder.folderOf(name, one);
-    if (await stat(from).catch(unlessMissing))
-      await cp(from, folderIn(config, one), { recursive: true, preserveTimestamps: true });
-  }
+  for (const one of operatorFolders)
+    await copyFolder([folder.files, `${name}/${one}`], [await operatorFiles(config, one), ""]);
   const client = await target.db.dedicated();
   try {
     await migrate(client);
@@ -110,7 +104,7 @@ async function requireOwnStore({ installation }: Backup, { blobs, db }: RestoreT
 /** Blobs that the store lacks, or has not whole. @throws Error when the backup has them no better */
 async function missingBlobs(folder: BackupFolder, { name }: Backup, blobs: BlobStore): Promise<NotedBlob[]> {
   const missing: NotedBlob[] = [];
-  for (const blob of await folder.blobsOf(name)) {
+  for (const blob of await notedBlobs(folder, name)) {
     if ((await bytesOf(blobs, blob.key)) === blob.bytes) continue;
     if ((await bytesOf(folder.blobs, blob.key)) !== blob.bytes)
       throw new Error(
@@ -119,6 +113,13 @@ async function missingBlobs(folder: BackupFolder, { name }: Backup, blobs: BlobS
     missing.push(blob);
   }
   return missing;
+}
+
+/** @throws Error */
+async function notedBlobs(folder: BackupFolder, name: string): Promise<readonly NotedBlob[]> {
+  const blobs = await folder.blobsOf(name);
+  if (!blobs) throw new Error(`${damagedText(name)} (it does not say which files it has).`);
+  return blobs;
 }
 
 const damagedText = (name: string): string =>

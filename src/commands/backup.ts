@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { BackupFolder } from "../backup/backup-folder.js";
+import { type BackupFolder, openBackups } from "../backup/backup-folder.js";
 import { makeBackup } from "../backup/make-backup.js";
 import { isInUse, restoreBackup } from "../backup/restore-backup.js";
 import { counted } from "../counted.js";
@@ -24,7 +24,10 @@ export function register(program: Command, env: CommandEnvironment): void {
   program
     .command("backup")
     .description("save the database and all files, while people work")
-    .argument("<folder>", "folder of backups; it keeps several, and copies only files that are new")
+    .argument(
+      "<target>",
+      "folder, or s3://bucket/prefix, of backups; it keeps several, and copies only files that are new",
+    )
     .option("--keep <count>", "remove all but so many of the newest backups afterwards")
     .option("--list", "only tell which backups are there")
     .option("--quiet", "say nothing when all went well, as for cron")
@@ -35,6 +38,7 @@ Settings, sessions and tiles are not in it. Hashes of passwords are: let nobody 
 
 Examples:
   $ ${programName()} backup /var/backups/mapwright --keep 14
+  $ ${programName()} backup s3://backups-example/maps --keep 14
   $ ${programName()} backup /var/backups/mapwright --list`,
     )
     .action(
@@ -45,7 +49,7 @@ Examples:
           withWord(env, "no backup was made", async (signal) => {
             const progress = new Progress(env, "files");
             const backup = await makeBackup(
-              path,
+              await openedAt(path),
               { config, db, blobs: await openBlobs(config), signal, progress: (all) => progress.add(1, all) },
               keep,
             ).finally(() => progress.end());
@@ -66,7 +70,7 @@ Examples:
   program
     .command("restore")
     .description("put a backup in the place of all that the installation has")
-    .argument("<folder>", "folder of backups")
+    .argument("<target>", "folder, or s3://bucket/prefix, of backups")
     .option("--at <name>", "the backup of that name (default: the newest)")
     .option("--replace", "also where there are projects or users, which are lost")
     .addOption(new Option(...yesOption))
@@ -81,8 +85,8 @@ Examples:
     )
     .action(
       async (path: string, options: { at?: string; replace?: boolean; yes?: boolean }, command: Command) => {
-        const folder = new BackupFolder(path);
-        const { whole: backups, damaged } = await listed(path);
+        const folder = await openedAt(path);
+        const { whole: backups, damaged } = await listed(folder);
         const backup =
           options.at === undefined ? backups.at(-1) : backups.find(({ name }) => name === options.at);
         if (!backup)
@@ -127,7 +131,7 @@ const withWord = (
   });
 
 async function list(env: CommandEnvironment, command: Command, path: string): Promise<void> {
-  const { whole, damaged } = await listed(path);
+  const { whole, damaged } = await listed(await openedAt(path));
   if (command.opts().json) return print(env, JSON.stringify(whole, null, 2));
   const rows = whole.map(({ name, program, databaseBytes, blobs }) => [
     name,
@@ -144,9 +148,16 @@ async function list(env: CommandEnvironment, command: Command, path: string): Pr
   );
 }
 
+/** @throws UsageError */
+const openedAt = (target: string): Promise<BackupFolder> =>
+  openBackups(target).catch((error: Error) => {
+    throw new UsageError(error.message);
+  });
+
 /** The backups of a folder, of which there is one at least. @throws CommandError */
-async function listed(path: string): ReturnType<BackupFolder["list"]> {
-  const found = await new BackupFolder(path).list().catch((error: NodeJS.ErrnoException) => {
+async function listed(folder: BackupFolder): ReturnType<BackupFolder["list"]> {
+  const { path } = folder;
+  const found = await folder.list().catch((error: NodeJS.ErrnoException) => {
     if (error.code === "EACCES")
       throw new CommandError(`The folder ${path} cannot be read: permission denied.`);
     if (error.code === "ENOTDIR") throw new CommandError(`${path} is no folder.`);

@@ -5,6 +5,7 @@ import { createRasterServices } from "../external/services.js";
 import { createImageHost } from "../hosts/image.js";
 import { type RenderHost, startRenderHost } from "../hosts/render.js";
 import { openBlobs } from "../storage/open-blobs.js";
+import { localOperatorFolder } from "../storage/operator-files.js";
 import { loadIcons } from "../style/icons.js";
 import { type TilePath, wireTilePath } from "../tile-path.js";
 import { PictureFolder } from "../tiles/picture-folder.js";
@@ -35,7 +36,9 @@ export async function withTilePath<T>(
   const nothing = () => undefined;
   const services = createRasterServices(config, { image, log, onImage: nothing });
   try {
-    const icons = await loadIcons({ own: join(config.dataDir, "icons"), folder: pictures.path, image, log });
+    const ownIcons = await localOperatorFolder(config, "icons", log);
+    const icons = await loadIcons({ own: ownIcons.path, folder: pictures.path, image, log });
+    await ownIcons.stop();
     const { plugins } = await loadPlugins(config.visualPlugins);
     const path = wireTilePath<never>({
       config,

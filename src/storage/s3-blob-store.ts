@@ -1,12 +1,8 @@
 import { randomUUID } from "node:crypto";
-import type { Readable } from "node:stream";
 import {
-  AbortMultipartUploadCommand,
   DeleteObjectCommand,
   GetObjectCommand,
   HeadObjectCommand,
-  ListMultipartUploadsCommand,
-  ListObjectsV2Command,
   PutObjectCommand,
   type S3Client,
 } from "@aws-sdk/client-s3";
@@ -15,8 +11,9 @@ import { BlobNotFound, type BlobStore, isUuid, type ReadOptions } from "./blob-s
 import { LocalCopies } from "./local-copies.js";
 import { createS3Client, type S3Options, told } from "./s3-client.js";
 import { copyObject } from "./s3-copy.js";
-import { isMissing, S3Failure } from "./s3-failure.js";
-import { type IdleOptions, type ObjectContent, readObject } from "./s3-read.js";
+import { isMissing } from "./s3-failure.js";
+import { abortUploads, objectPages, openObject } from "./s3-object.js";
+import { type IdleOptions, readObject } from "./s3-read.js";
 import { type ObjectPlace, S3Uploads } from "./s3-upload.js";
 
 const asideFolder = "aside/";
@@ -66,9 +63,10 @@ export class S3BlobStore implements BlobStore {
   }
 
   async *read(key: string, options: ReadOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
-    requireKey(key);
     const { idleMs } = this.options;
-    yield* readObject((first) => this.open(key, { ...options, first }), { ...options, idleMs });
+    const open = (first: number) =>
+      openObject(this.client, this.blob(key), { ...options, first }).catch(notFound(key));
+    yield* readObject(open, { ...options, idleMs });
   }
 
   async delete(key: string): Promise<void> {
@@ -99,28 +97,11 @@ export class S3BlobStore implements BlobStore {
 
   /** Parts of blobs that nobody has completed. No put takes as long as `ageMs`. */
   async removeParts(ageMs: number): Promise<void> {
-    const all = { Bucket: this.bucket, Prefix: this.prefix };
-    for (let from: { KeyMarker?: string; UploadIdMarker?: string } | undefined = {}; from; ) {
-      const command: ListMultipartUploadsCommand = new ListMultipartUploadsCommand({ ...all, ...from });
-      const page = await told("ListMultipartUploads", () => this.client.send(command)).catch(
-        (error: unknown) => {
-          // Such a server removes them itself, or has none.
-          if (error instanceof S3Failure && error.status === 501) return undefined;
-          throw error;
-        },
-      );
-      for (const { Key, UploadId, Initiated } of page?.Uploads ?? []) {
-        if (ageOf(Initiated) < ageMs || !ownName.test(Key!.slice(this.prefix.length))) continue;
-        const abort = new AbortMultipartUploadCommand({ Bucket: this.bucket, Key, UploadId });
-        await told("AbortMultipartUpload", () => this.client.send(abort)).catch((error: unknown) => {
-          // It was completed, or another node has removed it.
-          if (!(error instanceof S3Failure && error.status === 404)) throw error;
-        });
-      }
-      from = page?.IsTruncated
-        ? { KeyMarker: page.NextKeyMarker!, UploadIdMarker: page.NextUploadIdMarker! }
-        : undefined;
-    }
+    await abortUploads(
+      this.client,
+      { Bucket: this.bucket, Prefix: this.prefix },
+      (name, begun) => ageOf(begun) >= ageMs && ownName.test(name),
+    );
   }
 
   async mark(): Promise<string | undefined> {
@@ -151,26 +132,6 @@ export class S3BlobStore implements BlobStore {
     this.client.destroy();
   }
 
-  private async open(
-    key: string,
-    { first, range, signal }: ReadOptions & { readonly first: number },
-  ): Promise<ObjectContent | undefined> {
-    const Range = first === 0 && !range ? undefined : `bytes=${first}-${range?.last ?? ""}`;
-    const command = new GetObjectCommand({ ...this.blob(key), Range });
-    const send = () => this.client.send(command, { ...(signal && { abortSignal: signal }) });
-    try {
-      const { Body, ContentLength, ContentRange } = await told("GetObject", send, signal);
-      const body = Body as Readable;
-      const begun = ContentRange === undefined ? 0 : Number(/^bytes (\d+)-/.exec(ContentRange)?.[1]);
-      if (begun === first) return { body, end: first + ContentLength! };
-      body.destroy();
-      throw new S3Failure("GetObject", "no ranges", undefined, "it sends other bytes than it was asked for");
-    } catch (error) {
-      if (error instanceof S3Failure && error.status === 416) return undefined;
-      return notFound(key)(error);
-    }
-  }
-
   /** Where there is nothing to be moved, nothing happens. What ends in between is done again by whoever asks again. */
   private async move(from: ObjectPlace, to: ObjectPlace): Promise<void> {
     try {
@@ -192,23 +153,11 @@ export class S3BlobStore implements BlobStore {
     keyOf: (name: string) => string,
   ): AsyncGenerator<string[], void, undefined> {
     const Prefix = `${this.prefix}${folder}`;
-    for (
-      let ContinuationToken: string | undefined, isFirst = true;
-      isFirst || ContinuationToken;
-      isFirst = false
-    ) {
-      const command: ListObjectsV2Command = new ListObjectsV2Command({
-        Bucket: this.bucket,
-        Prefix,
-        ContinuationToken,
-      });
-      const page = await told("ListObjectsV2", () => this.client.send(command));
-      const keys = (page.Contents ?? [])
-        .filter(({ LastModified }) => ageOf(LastModified) >= ageMs)
+    for await (const { Contents = [] } of objectPages(this.client, { Bucket: this.bucket, Prefix })) {
+      const keys = Contents.filter(({ LastModified }) => ageOf(LastModified) >= ageMs)
         .map(({ Key }) => keyOf(Key!.slice(Prefix.length)))
         .filter(isUuid);
       if (keys.length > 0) yield keys;
-      ContinuationToken = page.IsTruncated ? page.NextContinuationToken : undefined;
     }
   }
 

@@ -2,6 +2,8 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writable } from "node:stream";
+import { PutObjectCommand } from "@aws-sdk/client-s3";
+import { SignJWT } from "jose";
 import t from "tap";
 import { createLog } from "../../src/log.js";
 import { startNode } from "../../src/node.js";
@@ -229,4 +231,43 @@ t.test("both are ready, and a machine with another store, an empty one or none s
     if (blobs === "") t.notOk((await readdir(wrong.dataDir)).includes("files"), "nothing was written there");
   }
   t.notOk(lines.join("").includes(store.secret));
+});
+
+t.test("icons and keys that its operator puts into the bucket are every machine's", async (t) => {
+  const put = (name: string, Body: string) =>
+    store.client.send(new PutObjectCommand({ Bucket: bucket, Key: `maps/${name}`, Body }));
+  const secret = "0123456789abcdef0123456789abcdef";
+  await put(
+    "icons/ship.svg",
+    '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"><rect width="8" height="8"/></svg>',
+  );
+  await put("keys/p/portal.secret", secret);
+  await put("keys/p/.hidden/outside.secret", secret);
+  const { dataDir, url } = await startMachine();
+  const machine: TestServer = { ...first, url, urls: [url] };
+
+  const body = { code: "ships", css_style: "#ships { marker-file: url(icon:ship); }" };
+  const post = (server: TestServer) =>
+    fetch(`${server.url}/api/2.8/p/m/layers/`, {
+      method: "POST",
+      headers: { "x-token": admin, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+  t.match(await (await post(first)).json(), { code: "invalid_style" }, "it was started before");
+  t.equal((await post(machine)).status, 200);
+
+  const claims = { sub: "editor", aud: "p", exp: Math.floor(Date.now() / 1_000) + 3_600 };
+  const token = await new SignJWT(claims).setProtectedHeader({ alg: "HS256" }).sign(Buffer.from(secret));
+  const login = (url: string) =>
+    fetch(`${url}/api/2.8/p/ext-login/`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ token }),
+    });
+  t.equal((await login(url)).status, 200);
+
+  const copies = join(dataDir, "store-copies");
+  const own = (await readdir(join(copies, "keys")))[0]!;
+  t.same(await readdir(join(copies, "keys", own, "p")), ["portal.secret"]);
+  t.same(await readdir(join(copies, "icons")), [], "icons are read at the start");
 });
