@@ -3,6 +3,7 @@ import { namedBlobsSql } from "../catalog/named-blobs.js";
 import type { Config } from "../config.js";
 import { workLock } from "../storage/advisory-locks.js";
 import { BlobNotFound, type BlobStore } from "../storage/blob-store.js";
+import { exactBytes } from "../storage/exact-bytes.js";
 import { laterOf, type MigrationRow, migrationsSql } from "../storage/migrate.js";
 import { copyFolder } from "../storage/named-files.js";
 import { operatorFiles, operatorFolders } from "../storage/operator-files.js";
@@ -167,7 +168,7 @@ async function copyBlobs(
     if ((await bytesOf(from, key)) === undefined) await from.putBack(key);
     const bytes = await from.size(key);
     if ((await bytesOf(to, key)) !== bytes) {
-      await to.put(from.read(key, { signal }), key);
+      await to.put(exactBytes(from.read(key, { signal }), bytes), key);
       copied++;
       copiedBytes += bytes;
     }

@@ -17,6 +17,7 @@ import { type CsvDialect, csvDialects } from "../export/write-csv.js";
 import { tileFileFormats } from "../hosts/export-messages.js";
 import { programName } from "../program-name.js";
 import type { BlobStore } from "../storage/blob-store.js";
+import { exactBytes } from "../storage/exact-bytes.js";
 import { openBlobs } from "../storage/open-blobs.js";
 import type { Database } from "../storage/postgres.js";
 import {
@@ -292,7 +293,7 @@ async function exportImage(
   const make = async (signal: AbortSignal) =>
     job.zip
       ? (await zippedImage(stores, target.layer, image, signal)).chunks
-      : stores.blobs.read(image.blob, { signal });
+      : exactBytes(stores.blobs.read(image.blob, { signal }), image.bytes);
   await interruptible((signal) => writeOutput(env, job.file, () => make(signal), signal));
   tell(env, command, job, {
     message: `image written to ${placeOf(job.file)}.`,

@@ -1,6 +1,7 @@
 import type { LayerNode, RasterImage } from "../catalog/state.js";
 import { failed } from "../errors.js";
 import type { BlobStore } from "../storage/blob-store.js";
+import { exactBytes } from "../storage/exact-bytes.js";
 import type { Queryable } from "../storage/postgres.js";
 import { formatOf } from "./export-formats.js";
 import { fileTitle } from "./export-layer.js";
@@ -64,7 +65,8 @@ export async function zippedImage(
   signal: AbortSignal,
 ) {
   const title = image.name.slice(0, image.name.lastIndexOf("."));
-  const entries: ZipEntry[] = [{ name: image.name, chunks: blobs.read(image.blob, { signal }) }];
+  const chunks = exactBytes(blobs.read(image.blob, { signal }), image.bytes);
+  const entries: ZipEntry[] = [{ name: image.name, chunks }];
   if (image.notes.length > 0) {
     const { worldExtension } = originals[raster.originalFormat];
     entries.push({ name: `${title}.${worldExtension}`, chunks: once(worldFile(raster.transform)) });

@@ -3,6 +3,7 @@ import { access, link, mkdir, readdir, rename, stat, utimes } from "node:fs/prom
 import { join } from "node:path";
 import { removeQuietly } from "../remove-quietly.js";
 import { isUuid } from "./blob-store.js";
+import { exactBytes } from "./exact-bytes.js";
 import { ownFolder, processFolders } from "./process-folders.js";
 import { writeWholeFile } from "./whole-file.js";
 
@@ -105,7 +106,7 @@ export class LocalCopies {
     const path = join(folder, key);
     for (const other of (await processFolders(this.parent)).used)
       if (await linked(join(other, key), path, bytes)) return;
-    await writeWholeFile(this.source.read(key), path);
+    await writeWholeFile(exactBytes(this.source.read(key), bytes), path);
   }
 
   private drop(folder: string, key: string, copy: Copy): void {

@@ -11,7 +11,7 @@ import { BlobNotFound, type BlobStore, isUuid, type ReadOptions } from "./blob-s
 import { LocalCopies } from "./local-copies.js";
 import { createS3Client, type S3Options, told } from "./s3-client.js";
 import { copyObject } from "./s3-copy.js";
-import { isMissing } from "./s3-failure.js";
+import { isMissing, noLength } from "./s3-failure.js";
 import { abortUploads, objectPages, openObject } from "./s3-object.js";
 import { type IdleOptions, readObject } from "./s3-read.js";
 import { type ObjectPlace, S3Uploads } from "./s3-upload.js";
@@ -59,7 +59,8 @@ export class S3BlobStore implements BlobStore {
   async size(key: string): Promise<number> {
     const command = new HeadObjectCommand(this.blob(key));
     const { ContentLength } = await told("HeadObject", () => this.client.send(command)).catch(notFound(key));
-    return ContentLength!;
+    if (ContentLength === undefined) throw noLength("HeadObject");
+    return ContentLength;
   }
 
   async *read(key: string, options: ReadOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {

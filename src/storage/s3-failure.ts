@@ -19,3 +19,7 @@ export const isMissing = (error: unknown): boolean =>
   error instanceof S3Failure &&
   error.status === 404 &&
   (error.reason === "NoSuchKey" || error.reason === "NotFound");
+
+/** An answer that may be anything. */
+export const noLength = (operation: string): S3Failure =>
+  new S3Failure(operation, "no length", undefined, "it does not say how many bytes there are");

@@ -9,7 +9,7 @@ import {
 } from "@aws-sdk/client-s3";
 import type { ReadOptions } from "./blob-store.js";
 import { told } from "./s3-client.js";
-import { S3Failure } from "./s3-failure.js";
+import { noLength, S3Failure } from "./s3-failure.js";
 import type { ObjectContent } from "./s3-read.js";
 import type { ObjectPlace } from "./s3-upload.js";
 
@@ -28,9 +28,11 @@ export async function openObject(
     const { Body, ContentLength, ContentRange } = await told("GetObject", send, signal);
     const body = Body as Readable;
     const begun = ContentRange === undefined ? 0 : Number(/^bytes (\d+)-/.exec(ContentRange)?.[1]);
-    if (begun === first) return { body, end: first + ContentLength! };
+    if (begun === first && ContentLength !== undefined) return { body, end: first + ContentLength };
     body.destroy();
-    throw new S3Failure("GetObject", "no ranges", undefined, "it sends other bytes than it was asked for");
+    throw begun === first
+      ? noLength("GetObject")
+      : new S3Failure("GetObject", "no ranges", undefined, "it sends other bytes than it was asked for");
   } catch (error) {
     if (error instanceof S3Failure && error.status === 416) return undefined;
     throw error;

@@ -4,6 +4,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import { blobReply } from "../../src/api/request/blob-reply.js";
 import { BlobNotFound } from "../../src/storage/blob-store.js";
 import { S3BlobStore } from "../../src/storage/s3-blob-store.js";
 import { S3Link } from "../support/s3-link.js";
@@ -188,6 +189,38 @@ t.test("a read that is cut goes on where it was, and one that cannot ends with a
   );
   link.set();
   t.ok((await store.withLocalCopy(key, (path) => readFile(path))).equals(whole));
+});
+
+t.test("what has another length than the file is not taken for it", async (t) => {
+  const { store, link } = await openStore(t);
+  const key = await store.put(inChunks(whole));
+  const [blob, bytes] = [key, whole.length];
+  const request = { method: "GET", header: () => undefined } as never;
+  const answered = async () => {
+    const reply = await blobReply(request, store, { blob, bytes, headers: {} });
+    return reply.kind === "stream"
+      ? all(reply.chunks as AsyncIterable<Uint8Array>)
+      : Buffer.from((reply as { body: Uint8Array }).body);
+  };
+  const xml = "<Error><Code>InternalError</Code></Error>";
+  const head = "HTTP/1.1 200 OK\r\nconnection: close\r\n";
+  for (const [name, answer] of [
+    ["a page of a proxy", `${head}content-length: ${xml.length}\r\n\r\n${xml}`],
+    ["one without a length", `${head}\r\n${xml}`],
+    ["half of it", `${head}content-length: 75000\r\n\r\n${"0".repeat(75_000)}`],
+    ["more than all", `${head}content-length: ${bytes + 1}\r\n\r\n${"0".repeat(bytes + 1)}`],
+  ] as const) {
+    link.set({ answer });
+    await t.rejects(answered(), name);
+    await t.rejects(
+      store.withLocalCopy(key, async () => t.fail("other bytes")),
+      name,
+    );
+    t.ok(link.met > 1);
+  }
+  link.set();
+  t.ok((await answered()).equals(whole));
+  t.ok((await store.withLocalCopy(key, (path) => readFile(path))).equals(whole), "nothing of it was kept");
 });
 
 t.test("a server that is busy is asked again, and one that stays so is told", async (t) => {

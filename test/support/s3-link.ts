@@ -13,6 +13,8 @@ export interface Fault {
   /** So many connections are answered with this status in place of the server; each has one request then. */
   readonly status?: number;
   readonly times?: number;
+  /** What is asked for by GET is answered with this in place of the server. */
+  readonly answer?: string;
   /** Nothing is passed on any more. */
   readonly silent?: boolean;
   /** Delay of all that the server sends. */
@@ -106,6 +108,11 @@ export class S3Link {
   ): void {
     const { fault } = this;
     if (fault.silent) return;
+    if (fault.answer !== undefined && isSent && data.subarray(0, 4).equals(Buffer.from("GET "))) {
+      this.met++;
+      from.end(fault.answer);
+      return;
+    }
     const before = isSent ? this.sent : this.received;
     if (isSent) this.sent += data.length;
     else this.received += data.length;

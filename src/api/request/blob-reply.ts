@@ -2,6 +2,7 @@ import { matchesEtag } from "../../http/headers.js";
 import { allowsRange, requestedRange } from "../../http/range.js";
 import type { Headers, Reply, Request } from "../../http/types.js";
 import { type BlobStore, maxChunkBytes } from "../../storage/blob-store.js";
+import { exactBytes } from "../../storage/exact-bytes.js";
 
 /** Sends a blob as a download, whole or in part. */
 
@@ -43,8 +44,8 @@ export async function blobReply(
       headers: { "accept-ranges": "bytes", "content-range": `bytes */${bytes}` },
     };
   }
-  const chunks = blobs.read(blob, { range, signal: request.signal });
   const length = range ? range.last - range.first + 1 : bytes;
+  const chunks = exactBytes(blobs.read(blob, { range, signal: request.signal }), length);
   const status = range ? 206 : 200;
   const sent = range
     ? { ...headers, "content-range": `bytes ${range.first}-${range.last}/${bytes}` }
