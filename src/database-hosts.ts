@@ -73,7 +73,25 @@ export function withHosts(address: string, hosts: readonly Pick<DatabaseHost, "h
   set("port", hosts.map(({ port }) => port || "5432").join());
   if (hosts.length === 1)
     for (const name of ["target_session_attrs", "load_balance_hosts"]) parameters.delete(name);
-  return `${scheme}${path || "/"}?${parameters}`;
+  return `${scheme}${path || "/"}?${textOf(parameters)}`;
+}
+
+/** libpq takes a plus sign for itself. */
+const textOf = (parameters: URLSearchParams): string => parameters.toString().replaceAll("+", "%20");
+
+/** The address without its password, wherever it has one, and that; undefined = it has none. */
+export function withoutPassword(address: string): {
+  readonly address: string;
+  readonly password: string | undefined;
+} {
+  const { user, password } = loginOf(address);
+  const [, scheme = "", userinfo = "", authority = "", path = "", query = ""] = form.exec(address) ?? [];
+  if (password === "") return { address, password: undefined };
+  const parameters = new URLSearchParams(query);
+  parameters.delete("password");
+  const login = userinfo === "" ? "" : `${encodeURIComponent(user)}@`;
+  const rest = textOf(parameters);
+  return { address: `${scheme}${login}${authority}${path}${rest && `?${rest}`}`, password };
 }
 
 /** Whether it says where the database is. */

@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { withoutPassword } from "../database-hosts.js";
 
 /** PostgreSQL's own programs for backups: pg_dump, pg_restore, psql. */
 
@@ -17,17 +18,6 @@ function programPath(name: string): string {
     .filter((version) => existsSync(join(debianRoot, String(version), "bin", name)))
     .sort((one, other) => other - one);
   return versions[0] === undefined ? name : join(debianRoot, String(versions[0]), "bin", name);
-}
-
-/** An address of PostgreSQL without its password, which others would see in the list of processes, and that password. */
-function withoutPassword(url: string): {
-  readonly address: string;
-  readonly password: string | undefined;
-} {
-  const [, start, password, rest] = /^(\w+:\/\/[^:@/]*):([^@/]*)(@.*)$/s.exec(url) ?? [];
-  return start === undefined
-    ? { address: url, password: undefined }
-    : { address: `${start}${rest}`, password: decodeURIComponent(password!) };
 }
 
 export interface ProgramOptions {
@@ -84,6 +74,7 @@ async function feed(stdin: Writable, input: AsyncIterable<Uint8Array> | undefine
 }
 
 function start(name: ProgramName, args: readonly string[], { url, signal }: ProgramOptions) {
+  // Others see the arguments in the list of processes.
   const { address, password } = withoutPassword(url ?? "");
   const child = spawn(programPath(name), url === undefined ? args : [...args, `--dbname=${address}`], {
     stdio: ["pipe", "pipe", "pipe"],

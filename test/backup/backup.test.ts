@@ -144,6 +144,35 @@ t.test("a file that is deleted while the backup is made is in it all the same", 
   t.equal(await blobs.size(file.uuid), 9);
 });
 
+t.test(
+  "the password of the database is in no list of processes, whichever server is the primary",
+  async (t) => {
+    const own = new URL(config.databaseUrl);
+    own.password ||= "not-to-be-seen";
+    const several = own.href.replace(own.host, `127.0.0.1:1,${own.host}`);
+    const { rows } = await server.sql.query("select tablename from pg_tables where schemaname = 'layers'");
+    await server.sql.query(`begin; lock table layers.${rows[0].tablename} in access exclusive mode`);
+    const made = mapwright({ ...source, DATABASE_URL: several }, "backup", target);
+    try {
+      let lines: string[] = [];
+      await waitFor(async () => {
+        const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+        const all = await Promise.all(
+          pids.map((pid) => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")),
+        );
+        lines = all.filter((line) => line.includes("pg_dump") && line.includes(target));
+        return lines.length > 0;
+      });
+      t.match(lines.join(), own.pathname);
+      t.notMatch(lines.join(), /password=|\/\/[^/@]*:[^/@]*@/);
+    } finally {
+      await server.sql.query("rollback");
+    }
+    const { status, stderr } = await made;
+    t.equal(status, 0, stderr);
+  },
+);
+
 t.test("a backup that fails leaves the others as they are, and is none", async (t) => {
   const { json: before } = await mapwright(source, "backup", target, "--list", "--json");
   const id = await makeObject(server, "a");

@@ -1,6 +1,6 @@
 import t from "tap";
 import { loadConfig } from "../../src/config.js";
-import { hostsOf, problemOf, withHosts } from "../../src/database-hosts.js";
+import { hostsOf, problemOf, withHosts, withoutPassword } from "../../src/database-hosts.js";
 
 /** Addresses of one server and of several, as libpq reads them. */
 
@@ -39,6 +39,20 @@ t.test("each server has an address that knows all the rest", async (t) => {
   const single = "postgresql://u:p%20w@a:1/m?sslmode=disable";
   t.equal(hostsOf(single)[0]!.url, single, "of a single one it is the address itself");
   t.same(placesOf(withHosts(address, [...hostsOf(address, none)].reverse())), ["b|5432", "a|1"]);
+});
+
+t.test("an address without its password leads to the same servers, for libpq, too", async (t) => {
+  const address = "postgresql://u%40:s%20cret@a:1,b/m?sslmode=disable&options=-c%20geqo%3Doff";
+  const other = withHosts(address, [...hostsOf(address, none)].reverse());
+  for (const [text, wanted] of [
+    [address, "postgresql://u%40@a:1,b/m?sslmode=disable&options=-c%20geqo%3Doff"],
+    [other, "postgresql:///m?sslmode=disable&options=-c%20geqo%3Doff&user=u%40&host=b%2Ca&port=5432%2C1"],
+    ["postgresql://a/m?user=u&password=s%20cret", "postgresql://a/m?user=u"],
+    ["postgresql://:s%20cret@a", "postgresql://@a"],
+  ] as const)
+    t.same(withoutPassword(text), { address: wanted, password: "s cret" }, text);
+  for (const text of ["postgresql:///m", "postgresql://u@a,b/m?sslmode=disable"])
+    t.same(withoutPassword(text), { address: text, password: undefined });
 });
 
 t.test("what is no such address is said with the configuration, and no password", async (t) => {
