@@ -1,8 +1,9 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { z } from "zod";
 import { parseBlobAddress, problemOfBlobAddress } from "../blob-address.js";
 import { awsSettings } from "../config.js";
-import type { BlobStore } from "../storage/blob-store.js";
+import { type BlobStore, isUuid } from "../storage/blob-store.js";
 import { FolderBlobStore } from "../storage/folder-blob-store.js";
 import type { MigrationRow } from "../storage/migrate.js";
 import { FolderFiles, type NamedFiles, textOf } from "../storage/named-files.js";
@@ -39,6 +40,19 @@ export interface BackupDescription {
   readonly migrations: readonly MigrationRow[];
 }
 
+const count = z.int().min(0);
+/** What is written there goes to terminals, too. */
+const description: z.ZodType<BackupDescription> = z.object({
+  made: z.iso.datetime(),
+  program: z.string().regex(/^[\x20-\x7e]*$/),
+  installation: z.string().refine(isUuid).nullable(),
+  blobs: count,
+  copied: count,
+  copiedBytes: count,
+  databaseBytes: count,
+  migrations: z.array(z.object({ name: z.string().regex(/^[\x20-\x7e]*$/), expands: z.boolean() })),
+});
+
 export interface Backup extends BackupDescription {
   readonly name: string;
 }
@@ -73,6 +87,13 @@ export class BackupFolder {
   async noteBlobs(name: string, blobs: readonly NotedBlob[]): Promise<void> {
     const text = blobs.map(({ key, bytes }) => `${key}${bytes === undefined ? "" : ` ${bytes}`}\n`).join("");
     await this.files.write(`${name}/${names.blobs}`, [Buffer.from(text)]);
+  }
+
+  /** The blobs of a backup that is whole; undefined where their list is not. */
+  async wholeBlobsOf({ name, blobs }: Pick<Backup, "name" | "blobs">): Promise<NotedBlob[] | undefined> {
+    const noted = (await this.blobsOf(name)) ?? [];
+    const isWhole = noted.length === blobs && noted.every(({ key, bytes }) => isUuid(key) && bytes! >= 0);
+    return isWhole ? noted : undefined;
   }
 
   /** Undefined where it has not noted any yet. */
@@ -141,7 +162,7 @@ export function ageOf(name: string): number {
 
 function parsed(text: string): BackupDescription | undefined {
   try {
-    return JSON.parse(text) as BackupDescription;
+    return description.safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
   }

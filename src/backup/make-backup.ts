@@ -186,7 +186,8 @@ export const bytesOf = (blobs: BlobStore, key: string): Promise<number | undefin
   });
 
 /**
- * Removes all but the newest backups, what was broken off, and blobs that only these had.
+ * Removes all but the newest backups, what was broken off, and blobs that only these had; none while it is not known which one of the
+ * others has.
  * @param made stays: the clock may have been set back
  * @returns the number of backups that were removed
  */
@@ -202,12 +203,10 @@ async function removeOld(folder: BackupFolder, keep: number, made: string): Prom
       await folder.files.remove(name);
   const named = new Set<string>();
   for (const name of await folder.names()) {
-    const blobs = await folder.blobsOf(name);
-    // What is just begun has not noted them yet.
-    if (!blobs && (whole.has(name) || damaged.has(name)))
-      throw new Error(
-        `The backup ${name} is damaged: it does not say which files it has. No file was removed.`,
-      );
+    const backup = list.whole.find((one) => one.name === name);
+    const blobs = await (backup ? folder.wholeBlobsOf(backup) : folder.blobsOf(name));
+    // What is just begun may not have noted them yet.
+    if (!blobs && (backup || damaged.has(name))) return old.size;
     for (const { key } of blobs ?? []) named.add(key);
   }
   for await (const keys of folder.blobs.olderThan(abandonedMs))

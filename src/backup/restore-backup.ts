@@ -3,6 +3,7 @@ import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "../config.js";
 import type { BlobStore } from "../storage/blob-store.js";
+import { exactBytes } from "../storage/exact-bytes.js";
 import { migrate, requireKnown } from "../storage/migrate.js";
 import { copyFolder } from "../storage/named-files.js";
 import { operatorFiles, operatorFolders } from "../storage/operator-files.js";
@@ -46,7 +47,9 @@ export async function restoreBackup(
   const { name } = backup;
   requireKnown(backup.migrations);
   await requireOwnStore(backup, target);
-  const missing = await missingBlobs(folder, backup, blobs);
+  const noted = await folder.wholeBlobsOf(backup);
+  if (!noted) throw new Error(`${damagedText(name)} (its list of files is not whole).`);
+  const missing = await missingBlobs(folder, { name, noted }, blobs);
   const temporary = join(config.dataDir, "tmp");
   const sql = join(temporary, `${restorePrefix}${randomUUID()}.sql`);
   await mkdir(temporary, { recursive: true, mode: 0o700 });
@@ -58,9 +61,9 @@ export async function restoreBackup(
       signal.throwIfAborted();
       throw new Error(`${damagedText(name)} (${error.message}).`, { cause: error });
     });
-    for (const { key } of missing) {
+    for (const { key, bytes } of missing) {
       signal.throwIfAborted();
-      await blobs.put(folder.blobs.read(key, { signal }), key);
+      await blobs.put(exactBytes(folder.blobs.read(key, { signal }), bytes!), key);
       target.progress(missing.length);
     }
     await runPostgres(
@@ -77,8 +80,7 @@ export async function restoreBackup(
   }
   if (backup.installation !== null) await blobs.setMark(backup.installation);
   // A sweep may have set aside meanwhile what the database did not name yet.
-  for (const { key } of await notedBlobs(folder, name))
-    if ((await bytesOf(blobs, key)) === undefined) await blobs.putBack(key);
+  for (const { key } of noted) if ((await bytesOf(blobs, key)) === undefined) await blobs.putBack(key);
   for (const one of operatorFolders)
     await copyFolder([folder.files, `${name}/${one}`], [await operatorFiles(config, one), ""]);
   const client = await target.db.dedicated();
@@ -102,9 +104,13 @@ async function requireOwnStore({ installation }: Backup, { blobs, db }: RestoreT
 }
 
 /** Blobs that the store lacks, or has not whole. @throws Error when the backup has them no better */
-async function missingBlobs(folder: BackupFolder, { name }: Backup, blobs: BlobStore): Promise<NotedBlob[]> {
+async function missingBlobs(
+  folder: BackupFolder,
+  { name, noted }: { readonly name: string; readonly noted: readonly NotedBlob[] },
+  blobs: BlobStore,
+): Promise<NotedBlob[]> {
   const missing: NotedBlob[] = [];
-  for (const blob of await notedBlobs(folder, name)) {
+  for (const blob of noted) {
     if ((await bytesOf(blobs, blob.key)) === blob.bytes) continue;
     if ((await bytesOf(folder.blobs, blob.key)) !== blob.bytes)
       throw new Error(
@@ -113,13 +119,6 @@ async function missingBlobs(folder: BackupFolder, { name }: Backup, blobs: BlobS
     missing.push(blob);
   }
   return missing;
-}
-
-/** @throws Error */
-async function notedBlobs(folder: BackupFolder, name: string): Promise<readonly NotedBlob[]> {
-  const blobs = await folder.blobsOf(name);
-  if (!blobs) throw new Error(`${damagedText(name)} (it does not say which files it has).`);
-  return blobs;
 }
 
 const damagedText = (name: string): string =>

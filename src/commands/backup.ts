@@ -34,7 +34,8 @@ export function register(program: Command, env: CommandEnvironment): void {
     .addHelpText(
       "after",
       `
-Settings, sessions and tiles are not in it. Hashes of passwords are: let nobody else read the folder.
+Settings, sessions and tiles are not in it. Hashes of passwords are: let nobody else read the folder, or write into it, as a
+restore does to the database what is written there.
 
 Examples:
   $ ${programName()} backup /var/backups/mapwright --keep 14
@@ -89,6 +90,8 @@ Examples:
         const { whole: backups, damaged } = await listed(folder);
         const backup =
           options.at === undefined ? backups.at(-1) : backups.find(({ name }) => name === options.at);
+        if (!backup && options.at === undefined)
+          throw new CommandError(`All backups in ${path} are damaged.`);
         if (!backup)
           throw new CommandError(
             options.at !== undefined && damaged.includes(options.at)

@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { createHash, randomUUID } from "node:crypto";
+import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
@@ -160,10 +160,9 @@ t.test(
         const all = await Promise.all(
           pids.map((pid) => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")),
         );
-        lines = all.filter((line) => line.includes("pg_dump") && line.includes(target));
+        lines = all.filter((line) => line.includes("pg_dump") && line.includes(own.pathname));
         return lines.length > 0;
       });
-      t.match(lines.join(), own.pathname);
       t.notMatch(lines.join(), /password=|\/\/[^/@]*:[^/@]*@/);
     } finally {
       await server.sql.query("rollback");
@@ -257,12 +256,53 @@ t.test("one whose description is damaged is in nobody's way", async (t) => {
   const {
     json: [first],
   } = await mapwright(source, "backup", own, "--list", "--json");
-  await writeFile(join(own, first.name, "backup.json"), "{");
+  for (const text of ["null", "{}", JSON.stringify({ ...first, program: "\u001b[2J" }), "{"]) {
+    await writeFile(join(own, first.name, "backup.json"), text);
+    t.match((await mapwright(source, "backup", own, "--list")).stdout, /damaged/, text);
+    t.match(await mapwright(source, "restore", own), { status: 1, stderr: /All backups .* are damaged/ });
+  }
   const made = await mapwright(source, "backup", own, "--keep", "1");
   t.equal(made.status, 0, made.stderr);
   t.match((await mapwright(source, "backup", own, "--list")).stdout, new RegExp(`${first.name} +damaged`));
   t.match(await mapwright(source, "restore", own, "--at", first.name), { status: 1, stderr: /is damaged/ });
 });
+
+t.test(
+  "one whose list of files was cut is not restored without them, and none of them is removed",
+  async (t) => {
+    const own = join(folder, "listed");
+    const id = await makeObject(server, "a");
+    const { json: file } = await send(server, `a/objects/${id}`, { bytes: "listed" });
+    t.equal((await mapwright(source, "backup", own)).status, 0);
+    const [{ name }] = (await mapwright(source, "backup", own, "--list", "--json")).json;
+    const list = join(own, name, "blobs");
+    const text = await readFile(list, "utf8");
+    const target = await empty();
+    const another = `${randomUUID()} 1\n`;
+    for (const cut of [
+      "",
+      text.slice(0, -8),
+      text.slice(text.indexOf("\n") + 1),
+      text.replace(/^.*\n/, another),
+    ]) {
+      await writeFile(list, cut);
+      t.match(await mapwright(target, "restore", own), {
+        status: 1,
+        stderr: /is damaged.*Nothing was changed/,
+      });
+    }
+    await writeFile(list, text.replaceAll(file.uuid, "../../../../../etc/passwd"));
+    t.match(await mapwright(target, "restore", own), { status: 1, stderr: /is damaged/ });
+    // As if it were old, and named by none.
+    const kept = join(own, "files", file.uuid.slice(0, 2), file.uuid);
+    await utimes(kept, 1, 1);
+    await server.sql.query("delete from file where uuid = $1", [file.uuid]);
+    t.match(await mapwright(source, "backup", own, "--keep", "2"), { status: 0 });
+    await writeFile(list, text);
+    t.match(await mapwright(target, "restore", own, "--at", name), { status: 0 });
+    t.equal(await readFile(kept, "utf8"), "listed");
+  },
+);
 
 t.test(
   "a file that is not whole is mended from the side that has it, and refused where none has",
