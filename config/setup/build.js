@@ -14,9 +14,8 @@ const sources = [
   "tsconfig.json",
   "package.json",
   "package-lock.json",
-  "config/setup/assets.js",
-  "config/setup/commit.js",
-  "config/setup/pages.js",
+  // Pages show files of it.
+  "config",
 ];
 
 function* filesOf(path) {

@@ -15,7 +15,7 @@ export interface Page {
   readonly words: string;
   /** The page whose examples this one goes on from. */
   readonly continues: string | undefined;
-  /** Without comments. */
+  /** Without comments, and with the files that its blocks are of. */
   readonly markdown: string;
 }
 
@@ -33,9 +33,18 @@ export const searchIndexPath = join(here, "site/files/search.json");
 const comment = (text: string, name: string): string | undefined =>
   new RegExp(`^<!-- ${name}: (.*?) -->$`, "m").exec(text)?.[1];
 
+const checkout = join(here, "../../..");
+
+/** Blocks that are a file of the checkout, `from=config/…`, have nothing of their own. */
+const withFiles = (text: string): string =>
+  text.replace(
+    /^(`{3,}\w+ from=(\S+)\n)(?=`{3,}$)/gm,
+    (_, fence: string, file: string) => `${fence}${readFileSync(join(checkout, file), "utf8")}`,
+  );
+
 /** Takes a page apart. */
 function readPage(path: string, text: string): Page {
-  const markdown = text.replace(/\n*(?:^<!--[\s\S]*?-->\n+)+/gm, "\n\n").trim();
+  const markdown = withFiles(text.replace(/\n*(?:^<!--[\s\S]*?-->\n+)+/gm, "\n\n").trim());
   const [, title = path, rest = ""] = /^# (.*)\n([\s\S]*)$/.exec(`${markdown}\n`) ?? [];
   const about = rest.trim().split(/\n\s*\n/, 1)[0] ?? "";
   return {

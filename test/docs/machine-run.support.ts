@@ -95,7 +95,11 @@ npm() {
   [ "\${1-}" != -- ] || shift
   serve terminal node dist/src/main.js serve --local "$@"
 }
-unit() { sed -n "s/^$1=//p" /etc/systemd/system/mapwright.service; }
+unit() { sed -n "s/^$1=//p" "/etc/systemd/system/\${2-mapwright}.service"; }
+once() {
+  env -i -C "$(unit WorkingDirectory $1)" PATH="$PATH" $(unit Environment $1) \
+    setpriv --reuid "$(unit User $1)" --regid "$(unit Group $1)" --clear-groups $(unit ExecStart $1)
+}
 service() {
   local state=/var/lib/$(unit StateDirectory)
   mkdir -p "$state"
@@ -107,7 +111,11 @@ service() {
 systemctl() {
   [ "$1" != daemon-reload ] || return 0
   local name=\${*: -1}
-  systemd-analyze verify "$name.service"
+  case $name in
+  *.timer) systemd-analyze verify "$name" ;;
+  *) systemd-analyze verify "$name.service" ;;
+  esac
+  [ "$1 $name" != 'start mapwright-backup' ] || once "$name"
   [ "$name" = mapwright ] || return 0
   case $1 in
   start | restart | enable) service ;;

@@ -107,7 +107,7 @@ export function renderMarkdown(path: string, text: string, sizes: PictureSizes):
       if (token.type === "heading_open") token.attrSet("id", ids.next().value?.id ?? "");
       if (token.type === "fence") {
         token.attrJoin("class", "code");
-        const file = /\sfile=(\S+)/.exec(token.info)?.[1];
+        const file = /\s(?:file|from)=(\S+)/.exec(token.info)?.[1];
         if (file) token.attrSet("data-file", file);
       }
       if (token.type === "link_open") {
