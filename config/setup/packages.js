@@ -108,6 +108,8 @@ function needs(purpose) {
     },
     { wanted: purpose === "test", met: () => hasCommand("nginx"), packages: () => ["nginx-light"] },
     { wanted: purpose === "test", met: () => hasCommand("pgbouncer"), packages: () => ["pgbouncer"] },
+    // Alerts are fired, and the page of metrics is read.
+    { wanted: purpose === "test", met: () => hasCommand("promtool"), packages: () => ["prometheus"] },
     // A store for files with the interface of S3.
     {
       wanted: purpose === "test",

@@ -66,7 +66,10 @@ export const sections: readonly Section[] = [
         "several-nodes",
         "cdn",
       ),
-      group("Watch it", "health-and-metrics", "fair-shares", "secrets", "load-tests", "troubleshooting"),
+      group(
+        "Watch it",
+        ...["health-and-metrics", "alerts", "fair-shares", "secrets", "load-tests", "troubleshooting"],
+      ),
     ],
   },
   {

@@ -60,7 +60,8 @@ git fetch --quiet; git branch --quiet --set-upstream-to origin/main
 /** In an order in which each finds what it needs. The last one leaves the private database with a password that the server does not know. */
 const story = [
   ...[demo, operating("install"), operating("first-settings"), operating("several-nodes")],
-  ...[redis, operating("redis"), operating("load-tests"), operating("database-elsewhere")],
+  ...[redis, operating("redis"), operating("load-tests"), operating("alerts")],
+  operating("database-elsewhere"),
   ...[toService, operating("systemd"), certificate, operating("behind-a-proxy"), ofService, operating("cdn")],
   ...[operating("backup"), broughtBackup, operating("move-to-another-machine"), operating("troubleshooting")],
   ...[newVersion, operating("upgrade"), ofService],
