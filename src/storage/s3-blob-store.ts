@@ -65,8 +65,9 @@ export class S3BlobStore implements BlobStore {
 
   async *read(key: string, options: ReadOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
     const { idleMs } = this.options;
-    const open = (first: number) =>
-      openObject(this.client, this.blob(key), { ...options, first }).catch(notFound(key));
+    const { signal } = options;
+    const open = (first: number, last: number) =>
+      openObject(this.client, this.blob(key), { first, last, signal }).catch(notFound(key));
     yield* readObject(open, { ...options, idleMs });
   }
 

@@ -52,7 +52,9 @@ export class S3NamedFiles implements NamedFiles {
     const place = this.place(name);
     try {
       // Whoever reads may take long for a piece, as a program that restores a database does.
-      yield* readObject((first) => openObject(this.client, place, { first }), {});
+      const open = (first: number, last: number) =>
+        openObject(this.client, place, { first, last, signal: undefined });
+      yield* readObject(open, {});
     } catch (error) {
       throw isMissing(error) ? new FileMissing(name, { cause: error }) : error;
     }

@@ -15,13 +15,20 @@ import type { ObjectPlace } from "./s3-upload.js";
 
 /** Requests to an S3 store that all who keep objects there make. All of them throw S3Failure. */
 
+interface Opened extends Pick<ReadOptions, "signal"> {
+  /** Bytes, counted from 0; both ends belong to what is asked for. `last` may be infinite. */
+  readonly first: number;
+  readonly last: number;
+}
+
 /** The content of an object from a byte on; undefined = it has no such byte. */
 export async function openObject(
   client: S3Client,
   place: ObjectPlace,
-  { first, range, signal }: ReadOptions & { readonly first: number },
+  { first, last, signal }: Opened,
 ): Promise<ObjectContent | undefined> {
-  const Range = first === 0 && !range ? undefined : `bytes=${first}-${range?.last ?? ""}`;
+  const isEndless = last === Number.POSITIVE_INFINITY;
+  const Range = first === 0 && isEndless ? undefined : `bytes=${first}-${isEndless ? "" : last}`;
   const command = new GetObjectCommand({ ...place, Range });
   const send = () => client.send(command, { ...(signal && { abortSignal: signal }) });
   try {

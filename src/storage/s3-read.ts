@@ -3,7 +3,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { BlobNotFound, maxChunkBytes, type ReadOptions } from "./blob-store.js";
 import { S3Failure } from "./s3-failure.js";
 
-const defaultIdleMs = 2_000;
+const defaultIdleMs = 250;
+/** Pieces in a row that a slow reader takes without a pause, until it counts as a quick one. */
+const quickPieces = 8;
 /** How often a read that brings nothing new is begun. */
 const attempts = 4;
 const pauseMs = 100;
@@ -16,42 +18,55 @@ export interface ObjectContent {
 }
 
 export interface IdleOptions {
-  /** A connection that nobody has read from for so long is given to others: there are only so many. */
+  /**
+   * A reader that takes nothing for so long is a slow one. Its connection is given to others, of which there are only so many,
+   * and what the network has fetched for it in advance is lost; from then on each piece is fetched by itself, at once.
+   */
   readonly idleMs?: number | undefined;
 }
 
 /**
  * The bytes of an object. Where an answer ends early, the rest is asked for.
- * @param open asks for the bytes from a position on; undefined = there are none
+ * @param open asks for the bytes from a position to another one, at most; undefined = there are none
  * @throws S3Failure; what `open` throws; the signal's reason
  */
 export async function* readObject(
-  open: (first: number) => Promise<ObjectContent | undefined>,
+  open: (first: number, last: number) => Promise<ObjectContent | undefined>,
   { range, signal, idleMs = defaultIdleMs }: ReadOptions & IdleOptions,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   signal?.throwIfAborted();
+  const last = range?.last ?? Number.POSITIVE_INFINITY;
+  const pace = new Pace(idleMs);
   let position = range?.first ?? 0;
   let reason: unknown;
   for (let failures = 0; failures < attempts; failures++) {
     if (failures > 0) await sleep(pauseMs * 2 ** failures, undefined, { ...(signal && { signal }) });
     try {
-      const content = await open(position);
+      const { isSlow } = pace;
+      const wanted = isSlow ? Math.min(last, position + maxChunkBytes - 1) : last;
+      const content = await open(position, wanted);
       if (!content) return;
       // Some send more than they are asked for.
-      const end = Math.min(content.end, (range?.last ?? Number.POSITIVE_INFINITY) + 1);
-      for await (const piece of pieces(content.body, { signal, idleMs })) {
-        const wanted = piece.subarray(0, end - position);
-        position += wanted.length;
+      const end = Math.min(content.end, wanted + 1);
+      const most = end - position;
+      for await (const piece of isSlow
+        ? wholePiece(content.body, { signal, most, pace })
+        : pieces(content.body, { signal, pace })) {
+        const taken = piece.subarray(0, end - position);
+        position += taken.length;
         failures = 0;
-        if (wanted.length > 0) yield wanted;
-        if (wanted.length < piece.length) return;
+        if (taken.length > 0) yield taken;
+        if (taken.length < piece.length) break;
       }
-      if (position >= end) return;
+      // Of a whole piece there may be a next one.
+      if (position >= end && (end <= wanted || wanted === last)) return;
+      if (position >= end) failures = -1;
     } catch (error) {
       signal?.throwIfAborted();
       if (error instanceof BlobNotFound || (error instanceof S3Failure && !mayPass(error))) throw error;
       reason = error;
     }
+    if (pace.hasLeft()) failures = -1;
     signal?.throwIfAborted();
   }
   if (reason instanceof S3Failure) throw reason;
@@ -63,16 +78,49 @@ export async function* readObject(
 /** Something is being done to the object: Swift has its parts no more before it has deleted it. */
 const mayPass = ({ status }: S3Failure): boolean => status === 409;
 
+/** How fast somebody reads. */
+class Pace {
+  private quick = quickPieces;
+  private isLeft = false;
+
+  constructor(readonly idleMs: number) {}
+
+  get isSlow(): boolean {
+    return this.quick < quickPieces;
+  }
+
+  /** A connection was left because of a slow reader. */
+  leave(): void {
+    this.isLeft = true;
+    this.quick = 0;
+  }
+
+  /** Whether one was left since this was asked. */
+  hasLeft(): boolean {
+    const { isLeft } = this;
+    this.isLeft = false;
+    return isLeft;
+  }
+
+  /** A piece was taken after so many milliseconds. */
+  took(ms: number): void {
+    this.quick = ms < this.idleMs ? this.quick + 1 : 0;
+  }
+}
+
 async function* pieces(
   body: Readable,
-  { signal, idleMs }: { readonly signal: AbortSignal | undefined; readonly idleMs: number },
+  { signal, pace }: { readonly signal: AbortSignal | undefined; readonly pace: Pace },
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const leave = () => body.destroy();
   signal?.addEventListener("abort", leave, { once: true });
   try {
     for await (const chunk of body as AsyncIterable<Uint8Array>)
       for (let at = 0; at < chunk.length; at += maxChunkBytes) {
-        const idle = setTimeout(leave, idleMs);
+        const idle = setTimeout(() => {
+          pace.leave();
+          leave();
+        }, pace.idleMs);
         try {
           yield chunk.subarray(at, at + maxChunkBytes);
         } finally {
@@ -82,4 +130,33 @@ async function* pieces(
   } finally {
     signal?.removeEventListener("abort", leave);
   }
+}
+
+/** All that an answer has, up to so many bytes, when its connection is free again. */
+async function* wholePiece(
+  body: Readable,
+  {
+    signal,
+    most,
+    pace,
+  }: { readonly signal: AbortSignal | undefined; readonly most: number; readonly pace: Pace },
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  const leave = () => body.destroy();
+  signal?.addEventListener("abort", leave, { once: true });
+  try {
+    for await (const chunk of body as AsyncIterable<Uint8Array>) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      // To its end, so that the connection can be used again.
+      if (bytes > most) break;
+    }
+  } finally {
+    signal?.removeEventListener("abort", leave);
+  }
+  if (bytes === 0) return;
+  const began = performance.now();
+  for (let chunk = chunks.shift(); chunk; chunk = chunks.shift()) yield chunk;
+  pace.took(performance.now() - began);
 }

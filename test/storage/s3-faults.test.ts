@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { blobReply } from "../../src/api/request/blob-reply.js";
 import { BlobNotFound } from "../../src/storage/blob-store.js";
@@ -34,6 +35,7 @@ async function all(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
 interface Opened {
   readonly attempts?: number;
   readonly silenceMs?: number;
+  readonly idleMs?: number;
   /** Of copies. */
   readonly bytes?: number;
   readonly server?: S3Server;
@@ -278,6 +280,25 @@ t.test("whoever pauses while reading holds no connection, and gets the rest", as
     t.notOk(open());
   }
   t.ok(Buffer.concat(got).equals(bytes));
+});
+
+t.test("what is fetched for a slow reader is not fetched again and again", async (t) => {
+  const { store, link } = await openStore(t, { partBytes: 8_000_000, idleMs: 20 });
+  const bytes = Buffer.alloc(40_000_000, "a slow reader");
+  const key = await store.put(inChunks(bytes, 250_000));
+  link.set();
+  let at = 0;
+  let isSame = true;
+  let number = 0;
+  for await (const piece of store.read(key)) {
+    isSame &&= bytes.compare(piece, 0, piece.length, at, at + piece.length) === 0;
+    at += piece.length;
+    // Slow, then quick, then slow again.
+    if (++number < 12 || (number > 40 && number < 52)) await sleep(40);
+  }
+  t.ok(isSame);
+  t.equal(at, bytes.length);
+  t.ok(link.bytesReceived < 2 * bytes.length, `${link.bytesReceived} bytes`);
 });
 
 t.test("however many large blobs are written at once, few of their parts are in memory", async (t) => {
