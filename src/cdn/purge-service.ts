@@ -23,6 +23,8 @@ export interface PurgeService {
 
 /** Longest wait for the answer to one request. */
 const answerMs = 10_000;
+/** Characters of an answer, far more than those of services have. */
+const mostRead = 100_000;
 /** What is kept of an answer that refuses. */
 const mostSaid = 300;
 
@@ -42,12 +44,37 @@ export async function send(
   const { signal, release } = eitherSignal([stopped, AbortSignal.timeout(answerMs)]);
   try {
     const answer = await fetch(url, { ...rest, redirect: "error", signal });
-    const text = await answer.text();
+    const text = await textOf(answer, signal);
     if (answer.ok) return text;
     onRefused?.(answer);
     throw new Error(`The edge answered ${answer.status} to a purge: ${text.slice(0, mostSaid).trim()}`);
   } finally {
     release();
+  }
+}
+
+/**
+ * The text of an answer. Node's own reading is not ended by the signal of the request once the garbage collector has come: an
+ * answer that stalls, or has no end, would be waited for as long as that takes.
+ * @throws Error when it is too long; the signal's reason
+ */
+async function textOf({ body }: Response, signal: AbortSignal): Promise<string> {
+  if (!body) return "";
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  const leave = () => void reader.cancel().catch(() => undefined);
+  signal.addEventListener("abort", leave, { once: true });
+  try {
+    let text = "";
+    for (;;) {
+      const { done, value } = await reader.read();
+      signal.throwIfAborted();
+      if (done) return text;
+      text += value;
+      if (text.length > mostRead) throw new Error("The edge answered too much to a purge.");
+    }
+  } finally {
+    signal.removeEventListener("abort", leave);
+    leave();
   }
 }
 

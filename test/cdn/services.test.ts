@@ -1,3 +1,9 @@
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import t from "tap";
 import { CdnHeaders } from "../../src/cdn/headers.js";
 import { purgeServicesOf } from "../../src/cdn/purge-services.js";
@@ -11,6 +17,44 @@ const signal = new AbortController().signal;
 const serviceOf = (flags: Record<string, unknown>) => [...purgeServicesOf(config(flags)).values()][0]!;
 const many = (count: number) => Array.from({ length: count }, (_, index) => `t1.${index}`);
 const config = (flags: Record<string, unknown>) => loadConfig({ environment: {}, flags });
+
+t.test("an answer that stalls, or has no end, is not waited for", async (t) => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  let answer = (_response: ServerResponse): void => undefined;
+  const server = createServer((_request, response) => answer(response.writeHead(200)));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.teardown(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const service = serviceOf({ "edge.kind": "varnish", "edge.urls": [url] });
+  const begun = new Promise<void>((resolve) => {
+    answer = (response) => {
+      response.write("said");
+      resolve();
+    };
+  });
+  const stopping = new AbortController();
+  const told = t.rejects(service.purge(["p1"], stopping.signal), { message: "stopped" });
+  await begun;
+  for (let round = 0; round < 10; round++) {
+    await sleep(20);
+    collect();
+  }
+  stopping.abort(new Error("stopped"));
+  await told;
+  answer = (response) => {
+    const more = () => {
+      while (!response.destroyed && response.write("x".repeat(65_536)));
+    };
+    response.on("drain", more);
+    more();
+  };
+  await t.rejects(service.purge(["p1"], signal), { message: /too much/ });
+});
 
 t.test("Fastly", async (t) => {
   const api = await startNoting();
