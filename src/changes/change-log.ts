@@ -149,17 +149,8 @@ export class ChangeLog implements Changes {
     return this.propagation.propagate(receipt);
   }
 
-  /** Grows with each answer that is given without a proof that it is current. */
-  get unprovenCount(): number {
-    return this.missed.unprovenCount;
-  }
-
-  /**
-   * When answers were last known to be current, in ms since 1970; undefined = they are.
-   * @param count `unprovenCount` when the answer was begun: this node may be up to date again since
-   */
-  unprovenSince(count: number): number | undefined {
-    if (count !== this.missed.unprovenCount) return this.missed.lastUnproven;
+  /** When answers were last known to be current, in ms since 1970; undefined = they are. */
+  get unprovenSince(): number | undefined {
     return this.trusted ? undefined : this.missed.unprovenSince;
   }
 

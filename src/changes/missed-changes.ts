@@ -58,8 +58,6 @@ export class MissedChanges {
   /** When this node was last known to be up to date, by the clock on the wall. */
   private confirmedAt = Number.NEGATIVE_INFINITY;
   private isUnproven = false;
-  /** How often somebody was let go on without a proof, and what `unprovenSince` was the last time. */
-  private unproven = { count: 0, since: Number.NEGATIVE_INFINITY };
   private cancelRetry: (() => void) | undefined;
   private hasStopped = false;
 
@@ -125,16 +123,6 @@ export class MissedChanges {
     return this.isUnproven ? this.confirmedAt : undefined;
   }
 
-  /** How often an answer was given without a proof. */
-  get unprovenCount(): number {
-    return this.unproven.count;
-  }
-
-  /** As `unprovenSince`, when the last of those answers was given. */
-  get lastUnproven(): number {
-    return this.unproven.since;
-  }
-
   /**
    * For nodes that cannot query the database: makes sure that no change was committed that this node has missed, or that it
    * may answer without knowing that. A replica that took the place of another Redis may not have got what that one was told
@@ -148,7 +136,6 @@ export class MissedChanges {
     // The clock may be set back.
     if (Math.abs(this.clock.wall() - this.confirmedAt) < this.unprovenMs) {
       this.isUnproven = true;
-      this.unproven = { count: this.unproven.count + 1, since: this.confirmedAt };
       return;
     }
     this.log.warn({ err: cause }, "this node cannot tell whether what it has is current");

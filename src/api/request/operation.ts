@@ -199,7 +199,6 @@ export function operation<Query extends Members, Body = undefined, Headers exten
       );
   /** What shows statistics of earlier objects is kept by nobody, whatever the handler says. */
   const read = (handler: Handler<Services>, request: Request, services: Services) => {
-    const { unprovenCount } = services.versions;
     let isCurrent = true;
     const visuals = services.visuals.noting(() => {
       isCurrent = false;
@@ -211,7 +210,7 @@ export function operation<Query extends Members, Body = undefined, Headers exten
         services,
         written(() => handler(request, noting), networkOf(request.remoteAddress), services),
       ),
-      (reply) => markedUnproven(isCurrent ? reply : keptByNobody(reply), services, unprovenCount),
+      (reply) => markedUnproven(isCurrent ? reply : keptByNobody(reply), services),
     );
   };
   // Wraps the adapted handler, so that responses of older versions are stored for retries as they were sent.

@@ -51,16 +51,9 @@ export const keptByNobody = (reply: Reply): Reply => ({
   headers: withoutKeeping(reply.headers ?? {}),
 });
 
-/**
- * Says of an answer that nobody knows to be current when it was, and lets nobody keep it.
- * @param begun `versions.unprovenCount` before it was begun
- */
-export function markedUnproven(
-  reply: Reply,
-  { versions }: { readonly versions: Pick<Services["versions"], "unprovenSince"> },
-  begun: number,
-): Reply {
-  const since = versions.unprovenSince(begun);
+/** Says of an answer that nobody knows to be current when it was, and lets nobody keep it. */
+export function markedUnproven(reply: Reply, { versions }: Pick<Services, "versions">): Reply {
+  const since = versions.unprovenSince;
   if (since === undefined) return reply;
   const kept = keptByNobody(reply);
   return { ...kept, headers: { ...kept.headers, "x-fresh-at": new Date(since).toUTCString() } };
