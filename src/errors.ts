@@ -104,6 +104,13 @@ export const outcomeUnknown = (cause: unknown): Failure =>
 export const doneUnanswered = (cause: unknown): Failure =>
   unknownOutcome("This was done, but its answer could not be read. Do not send it again.", cause);
 
+/** The write was committed, but a node that nobody can reach may go on answering with what was there before. */
+export const doneUnheard = (cause: unknown): Failure =>
+  unknownOutcome(
+    "This was done, but a server that cannot be reached may still show what was there before. Do not send it again.",
+    cause,
+  );
+
 const unknownOutcome = (message: string, cause: unknown): Failure =>
   causedBy(new Failure("outcome_unknown", "outcome_unknown", message, { retryAfterSeconds: 1 }), cause);
 

@@ -89,7 +89,7 @@ export interface Services {
   readonly blobs: BlobStore;
   readonly changes: Changes;
   /** What a node knows of the objects of layers. */
-  readonly versions: Pick<ChangeLog, "trusted" | "unprovenSince" | "epoch" | "track" | "locate" | "refresh">;
+  readonly versions: Pick<ChangeLog, "trusted" | "watchProof" | "epoch" | "track" | "locate" | "refresh">;
   /** Changes of maps, for those who look at them. */
   readonly mapEvents: MapEvents;
   /** Of drawing maps for documents. */

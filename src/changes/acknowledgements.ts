@@ -24,13 +24,16 @@ export interface AcknowledgementOptions {
 const redisTimeoutMs = 100;
 /** For so long the start of a node waits to be heard through Redis. */
 const startMs = 1_000;
+/** Between two connections that are made anew as nothing was heard. */
+const renewMs = 5_000;
 /** A notification of PostgreSQL holds 8,000 bytes. */
 const maxReceiptsPerMessage = 300;
 
 export class Acknowledgements {
   private subscriber: Connection | undefined;
-  /** Receipts to be sent at the end of this turn of the event loop, by node. */
-  private readonly outgoing = new Map<string, string[]>();
+  /** Receipts to be sent at the end of this turn of the event loop, by node, and whether through the database. */
+  private readonly outgoing = new Map<string, { readonly receipts: string[]; isAgain: boolean }>();
+  private renewedAt = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly options: AcknowledgementOptions) {}
 
@@ -56,26 +59,36 @@ export class Acknowledgements {
     this.subscriber?.disconnect();
   }
 
+  /** What others say through Redis may not arrive: its connection may be gone without a word. */
+  renew(): void {
+    const now = this.options.clock.now();
+    if (now - this.renewedAt < renewMs) return;
+    this.renewedAt = now;
+    this.subscriber?.disconnect(true);
+  }
+
   /** Acknowledges a mark; all marks of one turn of the event loop are sent together. */
-  send({ node, receipt }: Mark): void {
+  send({ node, receipt, isAgain = false }: Mark): void {
     if (this.outgoing.size === 0) void this.options.clock.turn().then(() => this.sendAll());
-    const receipts = this.outgoing.get(node);
-    if (receipts) receipts.push(receipt);
-    else this.outgoing.set(node, [receipt]);
+    const known = this.outgoing.get(node);
+    if (known) {
+      known.receipts.push(receipt);
+      known.isAgain ||= isAgain;
+    } else this.outgoing.set(node, { receipts: [receipt], isAgain });
   }
 
   private sendAll(): void {
     const all = [...this.outgoing];
     this.outgoing.clear();
-    for (const [node, receipts] of all) {
+    for (const [node, { receipts, isAgain }] of all) {
       for (let at = 0; at < receipts.length; at += maxReceiptsPerMessage)
-        void this.sendTo(node, receipts.slice(at, at + maxReceiptsPerMessage));
+        void this.sendTo(node, receipts.slice(at, at + maxReceiptsPerMessage), isAgain);
     }
   }
 
-  private async sendTo(node: string, receipts: readonly string[]): Promise<void> {
+  private async sendTo(node: string, receipts: readonly string[], isAgain: boolean): Promise<void> {
     const { log, notify } = this.options;
-    if (this.subscriber && (await this.isHeard(node, receipts))) return;
+    if (!isAgain && this.subscriber && (await this.isHeard(node, receipts))) return;
     await notify(node, receipts).catch((error: Error) =>
       // The node then waits until this one's lease has expired.
       log.debug({ err: error }, "a notification could not be acknowledged"),

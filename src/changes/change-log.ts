@@ -16,10 +16,11 @@ import {
 import type { Area, LayerVersion } from "./layer-version.js";
 import { Listener } from "./listener.js";
 import { MissedChanges, type ReadToken } from "./missed-changes.js";
-import { type CdnState, type Mark, type PurgedVersion, parseNotification } from "./notification.js";
+import { type CdnState, channel, type Mark, type PurgedVersion, parseNotification } from "./notification.js";
 import { Propagation } from "./propagation.js";
 import { deleteDroppedNode, dropNode, notify, registerNode, unregisterNode } from "./server-nodes.js";
 import { TrackedLayers } from "./tracked-layers.js";
+import { UnawaitedChanges } from "./unawaited.js";
 
 /**
  * Keeps a node up to date with committed changes. PostgreSQL delivers notifications of all changes in commit order,
@@ -77,16 +78,36 @@ export interface ChangeLogOptions {
   readonly listener: ChangeListener;
 }
 
+interface Heartbeat extends DatabaseHistory {
+  readonly isReadOnly: boolean;
+  /** Process of the server whose session has answered, if it listens. */
+  readonly listens: number | null;
+}
+
+const heartbeat = `select current_setting('transaction_read_only') = 'on' as "isReadOnly",
+    case when '${channel}' in (select pg_listening_channels()) then pg_backend_pid() end as listens, ${historySql}
+  from epoch e`;
+
+/** A pooler may have handed out another session. */
+class SessionLost extends Error {
+  constructor() {
+    super("Somebody else has the session that listens to the database.");
+  }
+}
+
 export class ChangeLog implements Changes {
   private readonly layers: TrackedLayers;
   private readonly listener: Listener;
   private readonly propagation: Propagation;
   private readonly acknowledgements: Acknowledgements;
   private readonly missed: MissedChanges;
+  private readonly unawaited: UnawaitedChanges;
   private readonly extents: LayerExtents;
   /** Called when this node's own registration is announced. */
   private ownJoinReceived = (): void => undefined;
   private mustRegister = true;
+  /** Process of the server that sends this node its notifications. */
+  private session: number | null = null;
   /** Token of the database's history that all known versions belong to; "" before the first query. */
   epoch = "";
 
@@ -111,13 +132,17 @@ export class ChangeLog implements Changes {
     });
     this.propagation = new Propagation({
       clock,
-      sendMark: (receipt) => notify(this.listener, `B ${nodeId}/${receipt}`),
+      sendMark: (receipt, isAgain) => {
+        if (isAgain) this.acknowledgements.renew();
+        return notify(this.listener, `B ${nodeId}/${receipt}${isAgain ? " again" : ""}`);
+      },
       drop: (node) => dropNode(this.listener, node),
       expired: (node) => deleteDroppedNode(this.listener, node),
       changesMissed: () => this.missed.report(),
       ownMarkMissed: () =>
         this.listener.renew("a notification of this node's own transaction did not arrive"),
     });
+    this.unawaited = new UnawaitedChanges(clock, () => this.propagate());
     this.acknowledgements = new Acknowledgements({
       redis: briefly(redis),
       prefix,
@@ -142,6 +167,7 @@ export class ChangeLog implements Changes {
   async stop(): Promise<void> {
     await unregisterNode(this.listener, this.options.nodeId).catch(() => undefined);
     this.missed.stop();
+    this.unawaited.marked();
     await Promise.all([this.listener.stop(), this.acknowledgements.stop()]);
   }
 
@@ -149,10 +175,8 @@ export class ChangeLog implements Changes {
     return this.propagation.propagate(receipt);
   }
 
-  /** When answers were last known to be current, in ms since 1970; undefined = they are. */
-  get unprovenSince(): number | undefined {
-    return this.trusted ? undefined : this.missed.unprovenSince;
-  }
+  /** As `MissedChanges.watch`. */
+  readonly watchProof = (): (() => number | undefined) => this.missed.watch(() => this.trusted);
 
   /** The versions of these layers, kept up to date while the caller holds them. Layers that do not exist have version 0. */
   track(ids: readonly number[]): Promise<LayerVersion[]> {
@@ -235,6 +259,7 @@ export class ChangeLog implements Changes {
   private async opened(): Promise<void> {
     this.adopt(await claimEpoch(this.listener));
     this.mustRegister = true;
+    this.session = null;
     // The token is not confirmed yet: missed changes are read below.
     await this.verify();
     await this.layers.refreshAll();
@@ -250,11 +275,11 @@ export class ChangeLog implements Changes {
     for (;;) {
       if (this.mustRegister) await this.register();
       const { token } = this.missed;
-      const [row] = await this.listener.query<DatabaseHistory & { readonly isReadOnly: boolean }>(
-        `select current_setting('transaction_read_only') = 'on' as "isReadOnly", ${historySql} from epoch e`,
-      );
+      const [row] = await this.listener.query<Heartbeat>(heartbeat);
       // Another server may take writes now, of which this one hears late or never.
       if (row!.isReadOnly) throw new Error("The database takes no writes.");
+      // Its answer says nothing of what the session that listens was told.
+      if (row!.listens !== this.session) throw new SessionLost();
       if (row!.replaced || row!.token !== this.epoch) throw new Error("The database has another history.");
       this.missed.refresh();
       if (!this.mustRegister) return token;
@@ -268,7 +293,9 @@ export class ChangeLog implements Changes {
     const received = new Promise<void>((resolve) => {
       this.ownJoinReceived = resolve;
     });
-    const others = await registerNode(this.listener, nodeId);
+    const { others, backend } = await registerNode(this.listener, nodeId);
+    this.session ??= backend;
+    if (backend !== this.session) throw new SessionLost();
     await received;
     this.propagation.connected(others);
   }
@@ -282,13 +309,16 @@ export class ChangeLog implements Changes {
         listener.noted?.("layer", id);
         this.layers.changed(id, change);
         if (mark) this.received(mark);
+        else this.unawaited.noted();
         break;
       }
       case "map":
+        this.unawaited.noted();
         listener.noted?.("map", notification.id);
         listener.mapChanged(notification.id);
         break;
       case "project":
+        this.unawaited.noted();
         listener.noted?.("project", notification.id);
         listener.projectChanged(notification.id);
         break;
@@ -330,6 +360,7 @@ export class ChangeLog implements Changes {
   }
 
   private received(mark: Mark): void {
+    this.unawaited.marked();
     this.options.listener.marked?.(mark);
     if (mark.node === this.options.nodeId) this.propagation.receivedOwn(mark.receipt);
     else this.acknowledgements.send(mark);

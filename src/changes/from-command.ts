@@ -29,7 +29,7 @@ export async function propagateFromCommand(connections: CommandConnections): Pro
     const id = `command-${randomBytes(6).toString("hex")}`;
     const propagation = new Propagation({
       clock: systemClock,
-      sendMark: (receipt) => notify(db, `B ${id}/${receipt}`),
+      sendMark: (receipt, isAgain) => notify(db, `B ${id}/${receipt}${isAgain ? " again" : ""}`),
       drop: (node) => dropNode(db, node),
       expired: (node) => deleteDroppedNode(db, node),
       changesMissed: async () => replaceToken(await redis(), redisPrefix),

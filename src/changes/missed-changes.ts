@@ -19,6 +19,8 @@ type Client = Pick<Redis, "get" | "set" | "del" | "isCluster">;
 
 /** Between two attempts to tell what could not be told. */
 const retryMs = 500;
+/** Times without a proof that are remembered, for requests that last longer than such a time. */
+const mostSpells = 8;
 
 /** @throws Error while Redis is unavailable */
 export async function replaceToken(redis: Client, prefix: string): Promise<void> {
@@ -58,6 +60,9 @@ export class MissedChanges {
   /** When this node was last known to be up to date, by the clock on the wall. */
   private confirmedAt = Number.NEGATIVE_INFINITY;
   private isUnproven = false;
+  /** How often this node has answered without a proof, and since when what it had was not known to be current: the latest spells. */
+  private spells: { last: number; readonly since: number }[] = [];
+  private passes = 0;
   private cancelRetry: (() => void) | undefined;
   private hasStopped = false;
 
@@ -118,9 +123,27 @@ export class MissedChanges {
     this.isUnproven = false;
   }
 
-  /** When what this node answers was current for sure, in ms of the clock on the wall; undefined = it is now. */
-  get unprovenSince(): number | undefined {
-    return this.isUnproven ? this.confirmedAt : undefined;
+  /**
+   * To be called when a request arrives. The function that it returns says when what is answered was current for sure, in ms of the
+   * clock on the wall; undefined = it is now. The node may be up to date again by then, and the answer made of what it had before.
+   */
+  watch(isTrusted: () => boolean): () => number | undefined {
+    const before = this.passes;
+    const asked = this.clock.wall();
+    return () => {
+      const isOld = this.passes > before || (this.isUnproven && !isTrusted());
+      if (!isOld) return undefined;
+      const { since } = this.spells.find(({ last }) => last > before) ?? { since: this.confirmedAt };
+      return Math.min(since, asked);
+    };
+  }
+
+  private pass(): void {
+    this.isUnproven = true;
+    this.passes++;
+    const spell = this.spells.at(-1);
+    if (spell?.since === this.confirmedAt) spell.last = this.passes;
+    else this.spells = [...this.spells.slice(-mostSpells), { last: this.passes, since: this.confirmedAt }];
   }
 
   /**
@@ -134,10 +157,7 @@ export class MissedChanges {
     const token = await readToken(this.redis, this.prefix).catch(() => null);
     if (token !== null && token === this.confirmed && this.redis.incarnation === this.confirmedBy) return;
     // The clock may be set back.
-    if (Math.abs(this.clock.wall() - this.confirmedAt) < this.unprovenMs) {
-      this.isUnproven = true;
-      return;
-    }
+    if (Math.abs(this.clock.wall() - this.confirmedAt) < this.unprovenMs) return this.pass();
     this.log.warn({ err: cause }, "this node cannot tell whether what it has is current");
     throw busy("The database cannot be reached just now.");
   }

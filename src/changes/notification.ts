@@ -7,7 +7,7 @@ import type { Area, LayerChange } from "./layer-version.js";
  *     L <layer> <version> <previous> <area> [<node>/<receipt>]
  *                                                     a layer's objects changed; area: numbers, or * for all of it
  *     M <map>, P <project>                            the catalogue changed
- *     B <node>/<receipt>                              a mark without a change
+ *     B <node>/<receipt> [again]                      a mark without a change; again: to be acknowledged by K
  *     N <node>, D <node>, Q <node>                    a node joined, was dropped by another, left
  *     K <node> <from> <receipt> …                     `from` acknowledges these marks of `node`
  *     C, S                                            cached tiles are to be dropped; data were imported
@@ -20,6 +20,8 @@ import type { Area, LayerChange } from "./layer-version.js";
 export interface Mark {
   readonly node: string;
   readonly receipt: string;
+  /** It was not acknowledged in time: what Redis delivers may not arrive. */
+  readonly isAgain?: boolean;
 }
 
 /** The version of a layer or map before which the CDN has dropped everything. */
@@ -86,7 +88,7 @@ export function parseNotification(payload: string): Notification | undefined {
     }
     case "B": {
       const mark = markOf(first);
-      return mark && { kind: "mark", mark };
+      return mark && { kind: "mark", mark: second === "again" ? { ...mark, isAgain: true } : mark };
     }
     case "N":
     case "D":

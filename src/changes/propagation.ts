@@ -1,4 +1,5 @@
 import type { Clock } from "../clock.js";
+import { doneUnheard } from "../errors.js";
 import { leaseMs } from "./listener.js";
 
 /**
@@ -12,22 +13,33 @@ import { leaseMs } from "./listener.js";
 
 export interface PropagationOptions {
   readonly clock: Clock;
-  /** Sends a notification with a mark of this node. @throws Error while the database cannot be reached */
-  readonly sendMark: (receipt: string) => Promise<void>;
+  /**
+   * Sends a notification with a mark of this node.
+   * @param isAgain not all have acknowledged one before: this one is acknowledged through the database
+   * @throws Error while the database cannot be reached
+   */
+  readonly sendMark: (receipt: string, isAgain: boolean) => Promise<void>;
   /** Announces that a node is dropped: it has to register again before it answers from its caches. */
   readonly drop: (node: string) => Promise<void>;
   /** The lease of a dropped node has expired. */
   readonly expired: (node: string) => Promise<void>;
-  /** Some node may not have received a change. Records that for nodes that cannot query the database. */
+  /**
+   * Some node may not have received a change. Records that for nodes that cannot query the database.
+   * @throws Error when it cannot be recorded now
+   */
   readonly changesMissed: () => Promise<void>;
   /** This node has not received its own mark: its listening connection does not work. */
   readonly ownMarkMissed: () => void;
 }
 
-/** A node that has not acknowledged within this time is dropped. */
+/** A node that has not acknowledged within this time is asked again, and dropped after as long again. */
 const acknowledgementTimeoutMs = 250;
 /** By then any node's lease has expired, with a margin for clocks that run at different speeds. */
 const expiryMs = leaseMs * 1.1;
+/** Between two attempts to record that changes were missed. */
+const againMs = 500;
+/** After this nobody waits any more to be able to record that, and the write is not answered as done. */
+const longestMs = 10_000;
 /** Bound on marks that were received but not waited for yet; far more than are in flight at any time. */
 const maxWaits = 10_000;
 
@@ -53,13 +65,15 @@ export class Propagation {
   /** Called after a reconnection: each adds a new mark to an unfinished wait, whose own may have been missed. */
   private readonly remark = new Set<() => void>();
   private marks = 0;
-  /** The mark to be sent at the end of this turn of the event loop. */
-  private nextMark: string | undefined;
+  /** The marks to be sent at the end of this turn of the event loop: that of those who ask for the first time, and again. */
+  private readonly nextMarks: (string | undefined)[] = [];
 
   constructor(private readonly options: PropagationOptions) {}
 
   /**
-   * Resolves when every node has received what was committed before this call, or its lease has expired.
+   * Resolves when every node has received what was committed before this call, or its lease has expired and it can know that it
+   * has missed something.
+   * @throws Failure outcome_unknown when some node can neither be told nor warned
    * @param receipt of the transaction; undefined = all transactions, by a mark that is sent after them
    * @returns the receipt of a mark that all have received; undefined when this node has not heard of any
    */
@@ -69,39 +83,59 @@ export class Propagation {
       this.waits.delete(receipt);
       return Promise.resolve(receipt);
     }
-    return new Promise((resolve) => this.wait(receipt, resolve));
+    return new Promise((resolve, reject) => this.wait(receipt, resolve, reject));
   }
 
-  private wait(receipt: string | undefined, resolve: (received: string | undefined) => void): void {
+  private wait(
+    receipt: string | undefined,
+    resolve: (received: string | undefined) => void,
+    reject: (error: Error) => void,
+  ): void {
     const { clock } = this.options;
+    const until = clock.now() + longestMs;
+    let hasEnded = false;
     /** Any of these ends the wait: the transaction itself, or a mark after it. */
     const receipts: string[] = [];
     const expect = (key: string) => {
       receipts.push(key);
-      this.waitFor(key).ends.add(end);
+      this.waitFor(key).ends.add(ended);
     };
-    const mark = () => expect(this.sharedMark());
+    const mark = () => expect(this.sharedMark(false));
+    let isAgain = false;
     const retry = () => {
       const missing = receipts.map((key) => this.waits.get(key)?.missing).find(Boolean);
-      if (missing) this.dropAll(missing);
-      else mark();
+      if (!missing) mark();
+      else if (isAgain) this.dropAll(missing);
+      else {
+        isAgain = true;
+        expect(this.sharedMark(true));
+      }
       cancelRetry = clock.after(acknowledgementTimeoutMs, retry);
     };
     const giveUp = async () => {
       if (!receipts.some((key) => this.waits.get(key)?.missing)) this.options.ownMarkMissed();
-      await this.options.changesMissed().catch(() => undefined);
-      end();
+      try {
+        await this.options.changesMissed();
+        end();
+      } catch (error) {
+        if (hasEnded) return;
+        if (clock.now() < until) cancelGiveUp = clock.after(againMs, () => void giveUp());
+        else end(error);
+      }
     };
-    const end = () => {
+    const end = (error?: unknown) => {
+      hasEnded = true;
       cancelRetry();
       cancelGiveUp();
       this.remark.delete(mark);
       const received = receipts.find((key) => this.waits.get(key)?.missing);
-      for (const key of receipts) this.removeWait(key, end);
-      resolve(received);
+      for (const key of receipts) this.removeWait(key, ended);
+      if (error === undefined) resolve(received);
+      else reject(doneUnheard(error));
     };
+    const ended = () => end();
     let cancelRetry = clock.after(acknowledgementTimeoutMs, retry);
-    const cancelGiveUp = clock.after(expiryMs, () => void giveUp());
+    let cancelGiveUp = clock.after(expiryMs, () => void giveUp());
     this.remark.add(mark);
     if (receipt === undefined) mark();
     else expect(receipt);
@@ -142,12 +176,19 @@ export class Propagation {
     this.options.clock.after(expiryMs, () => void this.expire(node, drop));
   }
 
-  /** Removes a dropped node. Later writes do not wait for it, so missed changes are recorded before. */
+  /**
+   * Removes a dropped node. Later writes do not wait for it, so missed changes are recorded before; else it may answer from its
+   * caches for as long as it can ask whether there are any.
+   */
   private async expire(node: string, drop: number): Promise<void> {
     const hasReturned = () => this.dropping.get(node) !== drop;
     if (hasReturned()) return;
-    await this.options.changesMissed().catch(() => undefined);
+    const isRecorded = await this.options.changesMissed().then(
+      () => true,
+      () => false,
+    );
     if (hasReturned()) return;
+    if (!isRecorded) return void this.options.clock.after(againMs, () => void this.expire(node, drop));
     this.left(node);
     this.options.expired(node).catch(() => undefined);
   }
@@ -175,17 +216,19 @@ export class Propagation {
   }
 
   /** One mark for all waits of this turn of the event loop, sent at its end: after the commits of all of them. */
-  private sharedMark(): string {
-    if (this.nextMark === undefined) {
-      const key = `m${++this.marks}`;
-      this.nextMark = key;
-      void this.options.clock.turn().then(() => {
-        this.nextMark = undefined;
-        // If this fails, it is retried after a reconnection; otherwise the waits time out.
-        this.options.sendMark(key).catch(() => undefined);
-      });
-    }
-    return this.nextMark;
+  private sharedMark(isAgain: boolean): string {
+    const { nextMarks } = this;
+    const kind = isAgain ? 1 : 0;
+    const known = nextMarks[kind];
+    if (known !== undefined) return known;
+    const key = `m${++this.marks}`;
+    nextMarks[kind] = key;
+    void this.options.clock.turn().then(() => {
+      nextMarks[kind] = undefined;
+      // If this fails, it is retried after a reconnection; otherwise the waits time out.
+      this.options.sendMark(key, isAgain).catch(() => undefined);
+    });
+    return key;
   }
 
   private removeWait(receipt: string, end: () => void): void {

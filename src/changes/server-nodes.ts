@@ -14,29 +14,34 @@ export interface OtherNode {
   readonly connected: boolean;
 }
 
-/** A node that was dropped longer ago, and has not registered again, is gone. */
-const goneAfter = "10 s";
-
+/** Also those that were dropped: who dropped them may have gone before it could leave word of what they have missed. */
 const others = `select id, exists (
     select from pg_stat_activity where pid = backend and application_name = '${listenerName}') as connected
-  from server_node where id <> $1 and (dropped_at is null or dropped_at > now() - interval '${goneAfter}')`;
+  from server_node where id <> $1`;
 
 /** All nodes except this one. */
 export const otherNodes = (connection: Connection, nodeId: string): Promise<OtherNode[]> =>
   connection.query<OtherNode>(others, [nodeId]);
 
-/** Registers this node and announces it. @returns the other nodes at that time */
-export async function registerNode(connection: Connection, nodeId: string): Promise<OtherNode[]> {
-  const found = await connection.query<OtherNode & { readonly notified: unknown }>(
+export interface Registered {
+  /** The other nodes at that time. */
+  readonly others: readonly OtherNode[];
+  /** Process of the server whose session this node is registered with. */
+  readonly backend: number;
+}
+
+/** Registers this node and announces it. */
+export async function registerNode(connection: Connection, nodeId: string): Promise<Registered> {
+  const found = await connection.query<OtherNode & { readonly backend: number }>(
     `with own as (insert into server_node (id, backend) values ($1, pg_backend_pid())
-         on conflict (id) do update set backend = excluded.backend, dropped_at = null),
-       gone as (delete from server_node where dropped_at < now() - interval '${goneAfter}' and id <> $1),
+         on conflict (id) do update set backend = excluded.backend, dropped_at = null
+         returning backend),
        notice as (select pg_notify('mapwright', 'N ' || $1) as notified),
        other as (${others})
-     select notice.notified, other.* from notice left join other on true`,
+     select own.backend, notice.notified, other.* from own, notice left join other on true`,
     [nodeId],
   );
-  return found.filter(({ id }) => id !== null);
+  return { others: found.filter(({ id }) => id !== null), backend: found[0]!.backend };
 }
 
 /** Drops a node that does not answer: it has to register again before it answers from its caches. */

@@ -44,7 +44,7 @@ export function objectsApi(db: Database): ObjectsApi {
     sessions: { find: async (token: string) => sessions.get(token) },
     // There is no CDN, and the database is there.
     toldMarks: { isWaitedFor: false },
-    versions: { unprovenSince: undefined },
+    versions: { watchProof: () => () => undefined },
     changes: {
       propagate: async (receipt?: string) => {
         propagated.push(receipt);

@@ -149,10 +149,15 @@ t.test(
 
     await cut();
     await enter(states.alone);
-    await close(true);
+    let isAnswered = false;
+    const closing = close(true).then(() => {
+      isAnswered = true;
+    });
     await pause(3_000);
+    t.notOk(isAnswered, "nobody is told that it is done while the other node cannot know it");
     await leave(states.alone);
-    await waitFor(async () => (await tile(url)).status !== 200);
+    await closing;
+    t.not((await tile(url)).status, 200, "what is closed is closed everywhere");
     await close(false);
   },
 );

@@ -1,5 +1,6 @@
 import { busy } from "../../src/errors.js";
 import type { Database, ListeningConnection } from "../../src/storage/postgres.js";
+import { Link, silentMs } from "./links.js";
 import { boxOfCell } from "./places.js";
 import type { Owner, Scheduler } from "./scheduler.js";
 
@@ -72,10 +73,16 @@ export const statistics: SimulatedStatistics = { project: "p", map: "v", layer: 
 export const viewerAccount = 7;
 
 interface Session {
-  readonly backend: number;
+  /** Process of the server that has the session: a pooler may give the connection another one. */
+  backend: number;
   readonly owner: Owner;
+  readonly link: Link;
   listening: boolean;
+  /** What it is told goes to somebody else. */
+  isDeaf: boolean;
   alive: boolean;
+  /** The server that it is on takes no writes any more: another one does. */
+  isStandby: boolean;
   /** When the last message to the client arrives. */
   arrivesAt: number;
   /** When the last statement arrives at the database. */
@@ -97,6 +104,12 @@ export interface DatabaseAccess {
   cutQueries(until: number): void;
   /** Delays all messages on the open listening connections until `until`. */
   hang(until: number): void;
+  /** Loses what is sent without a word; the open listening connection gets it late. */
+  readonly link: Link;
+  /** A pooler gives the listening connection the session of somebody else. */
+  swapSession(): void;
+  /** Whether a transaction can be committed, and its node hears of it. */
+  readonly reaches: boolean;
 }
 
 /** The database that a connection was opened to. It may have been replaced since, and still be running. */
@@ -122,6 +135,7 @@ export class SimulatedDatabase {
   /** Identity of the database (system identifier); the row of `epoch` may have another one's. */
   private identity = "i1";
   private identities = 1;
+  private standbyToken = "";
   /** How often the database was replaced. */
   private incarnation = 0;
   private backends = 0;
@@ -130,6 +144,8 @@ export class SimulatedDatabase {
   private readonly sessions = new Set<Session>();
   /** Broken connections whose process has not noticed yet. */
   private readonly losing = new Set<Session>();
+  /** Sessions whose client is gone without a word, and until when the database does not know. */
+  private readonly ghosts = new Map<number, number>();
 
   constructor(
     private readonly scheduler: Scheduler,
@@ -160,7 +176,8 @@ export class SimulatedDatabase {
     // As in the trigger: only notifications of layers have the mark.
     if (node !== undefined && payloads[last]?.startsWith("L")) payloads[last] += ` ${node}/${receipt}`;
     for (const session of this.sessions) {
-      if (session.listening) for (const payload of payloads) this.announce(session, payload);
+      if (session.listening && !session.isDeaf && !session.isStandby)
+        for (const payload of payloads) this.announce(session, payload);
     }
     return receipt;
   }
@@ -179,9 +196,21 @@ export class SimulatedDatabase {
     for (const session of [...this.sessions]) this.lose(session);
   }
 
+  /**
+   * A standby takes the primary's place, with all that was answered. The old one takes no writes from then on, and goes on answering
+   * those who are connected to it.
+   */
+  promote(): void {
+    this.standbyToken = this.tables.token;
+    this.identity = `i${++this.identities}`;
+    this.incarnation++;
+    for (const session of this.sessions) session.isStandby = true;
+  }
+
   /** Access of a process to the database. */
   access(owner: Owner): DatabaseAccess {
     const { scheduler } = this;
+    const link = new Link();
     let closedUntil = 0;
     let listenerClosedUntil = 0;
     let queriesClosedUntil = 0;
@@ -196,8 +225,11 @@ export class SimulatedDatabase {
           () => {
             const isAway = refused() || scheduler.now < queriesClosedUntil;
             if (isAway || this.incarnation !== incarnation) return void answerTo(fail);
+            const failLate = () => void scheduler.after(silentMs.query, fail, owner);
+            if (scheduler.now < link.lostToUntil) return failLate();
             const rows = this.run(text, values, undefined);
             // What looks at all objects takes long.
+            if (scheduler.now < link.lostFromUntil) return failLate();
             const isLong = text.includes(`layers.l${statistics.layerId}`) && scheduler.random.chance(0.3);
             scheduler.after(
               (isLong ? 500 + scheduler.random.below(2_500) : 0) + scheduler.latency(),
@@ -213,8 +245,12 @@ export class SimulatedDatabase {
         scheduler.after(
           scheduler.latency(),
           () => {
-            if (refused() || scheduler.now < listenerClosedUntil) reject(new Error("connection refused"));
-            else resolve(this.open(owner));
+            const isSilent = scheduler.now < Math.max(link.lostToUntil, link.lostFromUntil);
+            if (isSilent)
+              scheduler.after(silentMs.connection, () => reject(new Error("no connection in time")), owner);
+            else if (refused() || scheduler.now < listenerClosedUntil)
+              reject(new Error("connection refused"));
+            else resolve(this.open(owner, link));
           },
           owner,
         );
@@ -234,6 +270,16 @@ export class SimulatedDatabase {
     const cutQueries = (until: number) => {
       queriesClosedUntil = until;
     };
+    link.onCut = cut;
+    const swapSession = () => {
+      for (const session of this.sessions) {
+        if (session.owner !== owner || !session.listening) continue;
+        session.backend = ++this.backends;
+        // Somebody else may listen, too, and is told what this node should be.
+        session.isDeaf = true;
+        session.listening = scheduler.random.chance(0.5);
+      }
+    };
     /** Of statistics, which may take too long. */
     const transaction = async <T>(work: (tx: object) => Promise<T>): Promise<T> => {
       const found = await work({ query, execute: async () => 0 });
@@ -242,7 +288,12 @@ export class SimulatedDatabase {
     };
     // Whose use it is makes no difference here.
     const database = { query, transaction, listening, for: () => database } as unknown as Database;
-    return { database, cut, cutListener, cutQueries, hang };
+    return {
+      ...{ database, cut, cutListener, cutQueries, hang, link, swapSession },
+      get reaches() {
+        return link.isWhole(scheduler.now) && !refused() && scheduler.now >= queriesClosedUntil;
+      },
+    };
   }
 
   /** Whether nodes claimed more histories than there were. */
@@ -263,13 +314,15 @@ export class SimulatedDatabase {
       for (const session of sessions) if (session.owner === owner) sessions.delete(session);
   }
 
-  private open(owner: Owner): ListeningConnection {
+  private open(owner: Owner, link: Link): ListeningConnection {
     const { scheduler } = this;
     const session: Session = {
       backend: ++this.backends,
-      owner,
+      ...{ owner, link },
       listening: false,
+      isDeaf: false,
       alive: true,
+      isStandby: false,
       arrivesAt: 0,
       statementArrivesAt: 0,
       waiting: new Set(),
@@ -282,20 +335,25 @@ export class SimulatedDatabase {
         new Promise((resolve, reject) => {
           if (!session.alive) return reject(new Error("connection lost"));
           session.waiting.add(reject);
-          // Statements of one connection run one after the other.
+          // Statements of one connection run one after the other; what was lost is sent again.
           session.statementArrivesAt = Math.max(
             session.statementArrivesAt,
             scheduler.now + scheduler.latency(),
+            link.lostToUntil,
           );
           scheduler.after(
             session.statementArrivesAt - scheduler.now,
             () => {
               if (!this.sessions.has(session)) return;
+              const answer = (outcome: () => void) =>
+                this.send(session, () => {
+                  session.waiting.delete(reject);
+                  outcome();
+                });
+              if (session.isStandby && /pg_notify|claim_epoch|delete from/.test(text))
+                return answer(() => reject(new Error("cannot execute it in a read-only transaction")));
               const rows = this.run(text, values, session);
-              this.send(session, () => {
-                session.waiting.delete(reject);
-                resolve({ rows });
-              });
+              answer(() => resolve({ rows }));
             },
             undefined,
           );
@@ -307,6 +365,7 @@ export class SimulatedDatabase {
         session.onNotification = listener;
       },
       end: async () => {
+        if (scheduler.now < link.wholeAt) this.ghosts.set(session.backend, link.wholeAt);
         this.sessions.delete(session);
         end(session);
       },
@@ -321,7 +380,11 @@ export class SimulatedDatabase {
   /** Sends a message on the connection; it arrives after those sent before. */
   private send(session: Session, arrive: () => void): void {
     const { scheduler } = this;
-    session.arrivesAt = Math.max(session.arrivesAt, scheduler.now + scheduler.latency());
+    session.arrivesAt = Math.max(
+      session.arrivesAt,
+      scheduler.now + scheduler.latency(),
+      session.link.lostFromUntil,
+    );
     scheduler.after(
       session.arrivesAt - scheduler.now,
       () => {
@@ -420,7 +483,19 @@ export class SimulatedDatabase {
         return [];
       },
     ],
-    ["replaced from epoch e", () => [this.history()]],
+    [
+      "pg_listening_channels",
+      (_values, session) => [
+        // The standby has what it had when it was the primary.
+        session?.isStandby
+          ? { token: this.standbyToken, replaced: false, isReadOnly: true, listens: session.backend }
+          : {
+              ...this.history(),
+              isReadOnly: false,
+              listens: session?.listening ? session.backend : null,
+            },
+      ],
+    ],
     ["_postgis_index_extent", ([ids]) => this.extents(ids as number[])],
     [`(select count(*) from layers.l${statistics.layerId}`, () => [{ n: this.measured() }]],
     ["select least(", () => [{ min: this.measured(), max: this.measured() }]],
@@ -524,13 +599,16 @@ export class SimulatedDatabase {
     const others: object[] = [];
     this.commit(({ nodes }) => {
       for (const [other, { backend }] of nodes) {
-        const connected = [...this.sessions].some((open) => open.backend === backend);
-        if (other !== id) others.push({ id: other, connected, notified: "" });
+        const connected =
+          [...this.sessions].some((open) => open.backend === backend && !open.isStandby) ||
+          (this.ghosts.get(backend) ?? 0) > this.scheduler.now;
+        if (other !== id) others.push({ id: other, connected });
       }
       nodes.set(id, { backend: session.backend, droppedAt: undefined });
       return [`N ${id}`];
     });
-    return others.length > 0 ? others : [{ id: null, connected: null, notified: "" }];
+    const { backend } = session;
+    return (others.length > 0 ? others : [{ id: null, connected: null }]).map((one) => ({ ...one, backend }));
   }
 }
 

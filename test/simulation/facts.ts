@@ -26,6 +26,8 @@ export class Fact<T> {
   private readonly rewinds: { readonly at: number; readonly left: number }[] = [];
   /** Index of the last value whose write was answered. */
   private answered = 0;
+  /** The same, at the times when it became greater. */
+  private readonly answers: { readonly at: number; readonly index: number }[] = [];
 
   constructor(first: T) {
     this.entries = [{ value: first }];
@@ -53,8 +55,9 @@ export class Fact<T> {
   }
 
   /** The write was answered: later requests must return its value, or a newer one. */
-  wasAnswered(entry: Entry<T>): void {
+  wasAnswered(entry: Entry<T>, at: number): void {
     this.answered = Math.max(this.answered, this.entries.indexOf(entry));
+    this.answers.push({ at, index: this.answered });
   }
 
   /** Later requests must return the last value. */
@@ -65,6 +68,11 @@ export class Fact<T> {
   /** The oldest value that a request sent now may return, for `allows`. */
   mark(): number {
     return this.answered;
+  }
+
+  /** As `mark`, at a time that is gone. */
+  markAt(at: number): number {
+    return this.answers.filter((answer) => answer.at <= at).at(-1)?.index ?? 0;
   }
 
   /** The database was replaced by one that has only the first `length` values. */

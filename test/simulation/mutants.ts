@@ -284,4 +284,87 @@ export const mutants: readonly Mutant[] = [
     file: "features/visual-cache",
     replace: [["isCurrent: entry.version >= requiredVersion,", "isCurrent: true,"]],
   },
+  {
+    name: "an edit is answered although a node can be neither told nor warned",
+    first: 1_001_421,
+    file: "changes/propagation",
+    replace: [
+      [
+        "if (clock.now() < until) cancelGiveUp = clock.after(againMs, () => void giveUp());\n        else end(error);",
+        "end(); void error; void until;",
+      ],
+    ],
+  },
+  {
+    name: "a dropped node is removed before it can know that it has missed something",
+    first: 1_010_771,
+    file: "changes/propagation",
+    replace: [["if (!isRecorded) return", "if (false) return"]],
+  },
+  {
+    name: "heartbeats are believed that another session answers",
+    first: 1_000_254,
+    file: "changes/change-log",
+    replace: [["if (row!.listens !== this.session) throw new SessionLost();", ""]],
+  },
+  {
+    name: "a session is believed since it listens, for whomever",
+    first: 1_000_254,
+    file: "changes/change-log",
+    replace: [["if (row!.listens !== this.session) throw", "if (row!.listens === null) throw"]],
+  },
+  {
+    name: "a server that has become a standby is listened to",
+    first: 1_000_495,
+    file: "changes/change-log",
+    replace: [['if (row!.isReadOnly) throw new Error("The database takes no writes.");', ""]],
+  },
+  {
+    name: "a replica that took the place of Redis is believed",
+    first: 1_000_000,
+    file: "changes/missed-changes",
+    replace: [[" && this.redis.incarnation === this.confirmedBy", ""]],
+  },
+  {
+    name: "a token that was replaced counts as a proof",
+    first: 1_000_356,
+    file: "changes/missed-changes",
+    replace: [["token === this.confirmed && ", ""]],
+  },
+  {
+    name: "an answer made without a proof counts as current, as the node is by now",
+    first: 1_003_291,
+    file: "changes/missed-changes",
+    replace: [["this.passes > before || (", "("]],
+  },
+  {
+    name: "an answer says that it was current later than it was asked for",
+    first: 1_001_183,
+    file: "changes/missed-changes",
+    replace: [["return Math.min(since, asked);", "return since;"]],
+  },
+  {
+    name: "what was not acknowledged is asked for again through Redis",
+    first: 1_000_000,
+    file: "changes/acknowledgements",
+    replace: [["!isAgain && this.subscriber", "this.subscriber"]],
+  },
+  {
+    name: "nobody waits for nodes that were not told of a change by SQL",
+    first: 1_003_385,
+    file: "changes/unawaited",
+    replace: [["this.wait().catch(() => undefined);", ""]],
+  },
+  {
+    name: "an answer without a proof may be kept",
+    first: 1_000_041,
+    file: "api/request/public-answers",
+    replace: [["const kept = keptByNobody(reply);\n  return", "const kept = reply;\n  return"]],
+  },
+  {
+    name: "what is refused without a proof is not taken for a doubt",
+    first: 1_000_000,
+    file: "api/request/public-answers",
+    replace: [["since === undefined || (error", "true || (error"]],
+  },
 ];

@@ -1,4 +1,5 @@
 import type { Redis } from "../../src/storage/redis.js";
+import { Link, silentMs } from "./links.js";
 import type { Owner, Scheduler } from "./scheduler.js";
 
 /** A simulated Redis: values, locks and subscriptions. It can be unavailable, emptied and slow. */
@@ -8,6 +9,7 @@ type Value = string | Buffer;
 interface Subscription {
   readonly channel: string;
   readonly owner: Owner;
+  readonly link: Link;
   readonly receive: (channel: string, text: string) => void;
   /** When the last message arrives: messages arrive in order. */
   arrivesAt: number;
@@ -15,10 +17,17 @@ interface Subscription {
 
 /** A class, since each object literal with a getter gets its own hidden class in V8, which keeps its world in memory. */
 class Status {
-  constructor(private readonly isAway: () => boolean) {}
+  constructor(
+    private readonly isAway: () => boolean,
+    private readonly serverOf: () => number,
+  ) {}
 
   get status(): string {
     return this.isAway() ? "reconnecting" : "ready";
+  }
+
+  get incarnation(): string {
+    return String(this.serverOf());
   }
 }
 
@@ -28,7 +37,23 @@ export class SimulatedRedis {
   awayUntil = 0;
   slowUntil = 0;
 
+  /** Number of the server that is the primary. */
+  private server = 1;
+  private replica: SimulatedRedis["values"] | undefined;
+
   constructor(private readonly scheduler: Scheduler) {}
+
+  /** What a replica has got so far. */
+  replicate(): void {
+    this.replica = new Map(this.values);
+  }
+
+  /** The replica takes the primary's place, without what it has not got. */
+  failOver(): void {
+    this.values = this.replica ?? new Map();
+    this.server++;
+    this.leave(this.scheduler.now + 20);
+  }
 
   /** Deletes all values. */
   flush(): void {
@@ -40,17 +65,25 @@ export class SimulatedRedis {
   }
 
   /** The part of a client that the tile path uses. */
-  client(owner: Owner): Redis {
+  client(owner: Owner, link = new Link()): Redis {
     const { scheduler } = this;
-    const isAway = () => scheduler.now < this.awayUntil;
+    const isAway = () => scheduler.now < Math.max(this.awayUntil, link.cutUntil);
+    link.onCut = (until) => {
+      for (const one of this.subscriptions) if (one.owner === owner) this.interrupt(one, until);
+    };
     const command = <T>(work: () => T): Promise<T> =>
       new Promise((resolve, reject) => {
         if (isAway()) return reject(new Error("Redis is away"));
+        const { server } = this;
+        const fail = (ms: number) =>
+          void scheduler.after(ms, () => reject(new Error("Redis is away")), owner);
         scheduler.after(
           this.latency(),
           () => {
-            if (isAway()) return void scheduler.after(0, () => reject(new Error("Redis is away")), owner);
+            if (isAway() || this.server !== server) return fail(0);
+            if (scheduler.now < link.lostToUntil) return fail(silentMs.redis);
             const result = work();
+            if (scheduler.now < link.lostFromUntil) return fail(silentMs.redis);
             scheduler.after(this.latency(), () => resolve(result), owner);
           },
           undefined,
@@ -65,7 +98,7 @@ export class SimulatedRedis {
       return "OK";
     };
     let receive: Subscription["receive"] = () => undefined;
-    const client = Object.assign(new Status(isAway), {
+    const client = Object.assign(new Status(isAway, () => this.server), {
       get: (key: string) => command(() => this.read(key)?.toString() ?? null),
       set: (key: string, value: Value, ...options: unknown[]) => command(() => set(key, value, options)),
       del: (key: string) => command(() => Number(this.values.delete(key))),
@@ -100,12 +133,12 @@ export class SimulatedRedis {
           for (const one of this.subscriptions) {
             if (one.channel !== channel) continue;
             receivers++;
-            one.arrivesAt = Math.max(one.arrivesAt, scheduler.now + this.latency());
+            one.arrivesAt = Math.max(one.arrivesAt, scheduler.now + this.latency(), one.link.lostFromUntil);
             scheduler.after(one.arrivesAt - scheduler.now, () => one.receive(channel, text), one.owner, one);
           }
           return receivers;
         }),
-      listener: () => this.client(owner),
+      listener: () => this.client(owner, link),
       connect: async () => {
         if (isAway()) throw new Error("Redis is away");
       },
@@ -115,13 +148,15 @@ export class SimulatedRedis {
       subscribe: (channel: string) =>
         new Promise<void>((resolve) => {
           const subscription = {
-            channel,
-            owner,
+            ...{ channel, owner, link },
             arrivesAt: 0,
             receive: (name: string, text: string) => receive(name, text),
           };
           const attempt = () => {
-            if (isAway()) return void scheduler.after(this.awayUntil - scheduler.now + 50, attempt, owner);
+            if (isAway()) {
+              const until = Math.max(this.awayUntil, link.cutUntil);
+              return void scheduler.after(until - scheduler.now + 50, attempt, owner);
+            }
             this.subscriptions.add(subscription);
             scheduler.after(this.latency(), resolve, owner);
           };
@@ -135,14 +170,16 @@ export class SimulatedRedis {
   /** Makes Redis unavailable. Subscriptions are lost, and renewed when it is back. */
   leave(until: number): void {
     this.awayUntil = until;
-    for (const subscription of [...this.subscriptions]) {
-      this.subscriptions.delete(subscription);
-      this.scheduler.after(
-        until - this.scheduler.now + 50,
-        () => this.subscriptions.add(subscription),
-        subscription.owner,
-      );
-    }
+    for (const subscription of [...this.subscriptions]) this.interrupt(subscription, until);
+  }
+
+  private interrupt(subscription: Subscription, until: number): void {
+    this.subscriptions.delete(subscription);
+    this.scheduler.after(
+      until - this.scheduler.now + 50,
+      () => this.subscriptions.add(subscription),
+      subscription.owner,
+    );
   }
 
   private read(key: string): Value | null {

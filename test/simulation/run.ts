@@ -1,3 +1,4 @@
+import { firstPartition, partitionOf } from "./partitions.js";
 import { play, running, type Scenario, scenarioOf } from "./scenario.js";
 import { shortest } from "./shorten.js";
 import type { World } from "./world.js";
@@ -40,7 +41,7 @@ function playSeeds(first: number, count: number): Counted | undefined {
   let renders = 0;
   let states = 0;
   for (let seed = first; seed < first + count; seed++) {
-    const scenario = scenarioOf(seed);
+    const scenario = seed < firstPartition ? scenarioOf(seed) : partitionOf(seed);
     const world = play(scenario);
     if (world.violation) {
       report(seed, scenario, world);

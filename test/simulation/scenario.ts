@@ -137,7 +137,7 @@ function waitUntilQuiet(world: World): void {
 const layersOf = (map: string): readonly [number, number] => (map === "m" ? [21, 22] : [23, 24]);
 
 /** Addresses that are requested in a world: few, so that requests share tiles. */
-function pickAddresses(random: Random, count: number): readonly Address[] {
+export function pickAddresses(random: Random, count: number): readonly Address[] {
   const base = random.chance(0.4);
   const maps = random.pick([["m"], ["m"], ["m", "n"]]);
   return Array.from({ length: count }, () => {
@@ -153,10 +153,10 @@ function pickAddresses(random: Random, count: number): readonly Address[] {
   });
 }
 
-const serving = (world: World): readonly Node[] => world.nodes.filter((node) => node.serving);
+export const serving = (world: World): readonly Node[] => world.nodes.filter((node) => node.serving);
 
 /** Requests a tile, and maybe requests it again. */
-function requestRandom(world: World, random: Random): void {
+export function requestRandom(world: World, random: Random): void {
   const nodes = serving(world);
   if (nodes.length === 0) return;
   const address = random.pick(world.conditions.addresses);
@@ -196,10 +196,10 @@ function requestAfter(world: World, random: Random, address: Address): () => voi
 }
 
 /** A random layer of an address. */
-const pickLayer = (random: Random, { map, base, layers }: Address): number =>
+export const pickLayer = (random: Random, { map, base, layers }: Address): number =>
   base && random.chance(0.3) ? 25 : random.pick(layers ?? layersOf(map));
 
-const edits: Readonly<
+export const edits: Readonly<
   Record<
     string,
     (world: World, random: Random, node: Node | undefined, address: Address, done: () => void) => void

@@ -1,5 +1,6 @@
 import t from "tap";
 import { mutants } from "./mutants.js";
+import { firstPartition } from "./partitions.js";
 import { playSeeds } from "./processes.js";
 import type { Counted } from "./run.js";
 import { shortest } from "./shorten.js";
@@ -24,6 +25,22 @@ t.test(
       t.ok(counted.states > count / 10, `${counted.states} states of metatiles in calm worlds`);
       t.ok(counted.renders <= 1.1 * counted.states, `${counted.renders} renders of ${counted.states} states`);
     }
+  },
+);
+
+/** As many again for which links break. */
+const partitions = Math.max(1_000, Number(process.env.FUZZ_CASES ?? 0) / 4);
+
+t.test(
+  `in ${partitions} worlds nothing is given out as current that may be old, whatever links break`,
+  async (t) => {
+    const count = partitions / processes;
+    const runs = await Promise.all(
+      Array.from({ length: processes }, (_, index) =>
+        playSeeds({ first: firstPartition + index * count, count }),
+      ),
+    );
+    for (const { status, output } of runs) t.equal(status, 0, output);
   },
 );
 

@@ -1,5 +1,6 @@
 import "./machine.js";
 import { requireRead } from "../../src/access/rights.js";
+import { markedUnproven, refusedUnproven } from "../../src/api/request/public-answers.js";
 import { tileHeaders } from "../../src/api/resources/tile-answer.js";
 import { KeptTexts } from "../../src/catalog/kept-texts.js";
 import type { Caller } from "../../src/catalog/state.js";
@@ -24,6 +25,7 @@ import {
   viewerAccount,
 } from "./database.js";
 import { type Entry, Fact } from "./facts.js";
+import { Link } from "./links.js";
 import { boxOfCell, cells, cellsOf } from "./places.js";
 import { SimulatedRedis } from "./redis.js";
 import { Album, type Picture, SimulatedRender } from "./render.js";
@@ -54,6 +56,10 @@ export interface Conditions {
   readonly cdn: boolean;
   /** Duration of the steps. */
   readonly lengthMs: number;
+  /** What nodes do that cannot tell whether they are current; absent = refuse. */
+  readonly whenCutOff?: `serve:${number}`;
+  /** Links break: what nobody could wait for need not be answered, and edits by SQL have to be seen soon. */
+  readonly partitions?: boolean;
 }
 
 /** Parameters of a request for a tile. */
@@ -70,6 +76,7 @@ export interface Node extends Owner {
   readonly name: string;
   readonly path: TilePath<Seen>;
   readonly access: DatabaseAccess;
+  readonly redisLink: Link;
   /** Answers besides tiles that it keeps. */
   readonly texts: KeptTexts;
   readonly render: SimulatedRender;
@@ -92,6 +99,8 @@ const staleAfterFailoverMs = 3_000;
 const styleDeadlineMs = 50;
 /** A style that timed out is left out of plans for less than this. */
 export const styleRetryMs = 11_000;
+/** Edits by SQL are seen by all nodes after this, also by those that the database cannot tell of them. */
+const seenAnywayMs = 6_000;
 
 /** Parsed once, for speed. */
 const config = configSchema.parse({});
@@ -188,6 +197,7 @@ export class World {
     const name = `n${++this.nodesMade}`;
     const owner: Owner = { pausedUntil: 0, gone: false };
     const access = database.access(owner);
+    const redisLink = new Link();
     const render = new SimulatedRender({
       scheduler,
       database,
@@ -219,9 +229,10 @@ export class World {
           ...(conditions.small ? { memoryBytes: 900, addressBytes: 1_200, planBytes: 9_000 } : {}),
         },
         catalog: { memoryBytes: conditions.small ? 3_000 : config.catalog.memoryBytes },
+        ...(conditions.whenCutOff && { freshnessWhenCutOff: conditions.whenCutOff }),
       },
       db: access.database,
-      redis: redis.client(owner),
+      redis: redis.client(owner, redisLink),
       render: render.calls,
       plugins: new Map(),
       // No layer is an image.
@@ -246,7 +257,7 @@ export class World {
       },
     });
     const texts = new KeptTexts();
-    const node: Node = Object.assign(owner, { name, path, access, texts, render, serving: false });
+    const node: Node = Object.assign(owner, { name, path, access, redisLink, texts, render, serving: false });
     this.nodes.push(node);
     scheduler.after(
       0,
@@ -421,6 +432,8 @@ export class World {
       scheduler.latency(),
       () => {
         if (node?.gone) return;
+        // Where nothing is committed nothing is answered.
+        if (this.conditions.partitions && node && !node.access.reaches) return void this.open.delete(open);
         let made: ReturnType<typeof work>;
         const receipt = database.commit((tables) => {
           made = work(tables);
@@ -431,7 +444,11 @@ export class World {
         const isWrite = made.payloads[0]!.startsWith("L");
         this.note(() => `${what()} is committed ${who}`);
         if (this.cdn) this.tellCdn(this.cdn, made.changed);
-        if (!node) return done();
+        if (!node) {
+          if (this.conditions.partitions && this.isToldAnyway)
+            scheduler.after(seenAnywayMs, () => fact.wasAnswered(entry, scheduler.now), undefined);
+          return done();
+        }
         scheduler.after(
           scheduler.latency(),
           () => {
@@ -439,10 +456,15 @@ export class World {
               () => {
                 if (!this.open.delete(open)) return;
                 this.note(() => `${what()} is answered ${who}`);
-                fact.wasAnswered(entry);
+                fact.wasAnswered(entry, scheduler.now);
                 done();
               },
-              (error: Error) => this.fail(`${what()}: propagating failed: ${error.stack}`),
+              (error: Error) => {
+                if (this.mayBeUnheard && error instanceof Failure && error.code === "outcome_unknown") {
+                  this.note(() => `${what()} is not answered as done ${who}`);
+                  this.open.delete(open);
+                } else this.fail(`${what()}: propagating failed: ${error.stack}`);
+              },
             );
           },
           node,
@@ -466,7 +488,11 @@ export class World {
       );
       if (!leader) return;
       const tell = async () => {
-        await leader.path.changes.propagate();
+        try {
+          await leader.path.changes.propagate();
+        } catch {
+          return;
+        }
         const keys = (await keysOf([changed], { most: 100_000, turn: async () => undefined }))!;
         scheduler.after(scheduler.latency(), () => arrived(keys), undefined);
       };
@@ -573,6 +599,7 @@ export class World {
         this.note(() => `#${number} is sent to ${node.name}: ${raw}${signedIn ? ", signed in" : ""}`);
         const ready = signedIn ? undefined : node.path.answers.ready(raw);
         if (ready) return end(ready);
+        const unprovenSince = node.path.changes.watchProof();
         node.path.answers
           .make({
             access: async () => {
@@ -592,8 +619,8 @@ export class World {
             bytes: () => 100,
           })
           .then(
-            (seen) => end(seen),
-            (error: Error) => end({ error }),
+            (seen) => end(marked(seen, unprovenSince())),
+            (error: Error) => end({ error: refusedUnproven(error, unprovenSince()) as Error }),
           );
         if (abortAfterMs !== undefined)
           scheduler.after(abortAfterMs, () => abort.abort(new Error("left")), node);
@@ -603,17 +630,19 @@ export class World {
     );
   }
 
-  private marks(address: Address): Marks {
+  /** @param at absent = now */
+  private marks(address: Address, at?: number): Marks {
+    const markOf = (fact: Fact<never>): number => (at === undefined ? fact.mark() : fact.markAt(at));
     const layers = new Map<number, LayerMarks>();
     for (const [id, facts] of this.layers) {
       if (!this.isOf(address, facts)) continue;
       layers.set(id, {
-        style: facts.style.mark(),
-        closed: facts.closed.mark(),
-        cells: facts.cells.map((cell) => cell.mark()),
+        style: markOf(facts.style as Fact<never>),
+        closed: markOf(facts.closed as Fact<never>),
+        cells: facts.cells.map((cell) => markOf(cell as Fact<never>)),
       });
     }
-    return { published: this.published.get(address.map)!.mark(), layers };
+    return { published: markOf(this.published.get(address.map)! as Fact<never>), layers };
   }
 
   private isOf(address: Address, { mapId }: LayerFacts): boolean {
@@ -623,7 +652,17 @@ export class World {
 
   /** Checks an answer against the oldest values that it may show. */
   private judge(address: Address, outcome: Outcome, asked: Asked): void {
-    const { marks, askedAt, signedIn, node, number } = asked;
+    const { askedAt, signedIn, node, number } = asked;
+    let { marks } = asked;
+    const freshAt = "headers" in outcome ? outcome.headers?.["x-fresh-at"] : undefined;
+    if (freshAt !== undefined) {
+      // It says when it was current, and is that old.
+      marks = this.marks(address, Date.parse(freshAt));
+      if (!/no-store/.test((outcome as Seen).headers?.["cache-control"] ?? ""))
+        this.fail(
+          `#${number} ${address.raw} on ${node.name}: may be kept, though it was current at ${freshAt}`,
+        );
+    }
     const wrong = (text: string) => this.fail(`#${number} ${address.raw} on ${node.name}: ${text}`);
     const published = this.published.get(address.map)!;
     if ("error" in outcome) {
@@ -695,6 +734,12 @@ export class World {
   /** When all nodes can reach the database again. */
   cutUntil = 0;
 
+  /** Whether some node may not be told of an edit, nor warned. */
+  mayBeUnheard = false;
+
+  /** Whether some node that has the database can leave word in Redis, so that changes by SQL become known everywhere. */
+  isToldAnyway = true;
+
   // Faults.
 
   /** A node that does not answer other nodes for long; it gets requests, and writes go to others. */
@@ -764,6 +809,13 @@ interface Asked {
   readonly signedIn: boolean;
   readonly node: Pick<Node, "name">;
   readonly number: number;
+}
+
+/** The answer as it is sent. */
+function marked(seen: Seen, unprovenSince: number | undefined): Seen {
+  if (unprovenSince === undefined) return seen;
+  const { headers } = markedUnproven({ kind: "bytes", body: "", headers: seen.headers ?? {} }, unprovenSince);
+  return { ...seen, headers };
 }
 
 const changeOf = (kind: Changed["kind"], id: number, more: Partial<Changed> = {}): Changed => ({

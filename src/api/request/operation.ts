@@ -12,7 +12,14 @@ import { requestUse } from "./database-use.js";
 import { answerOnce, givenKey, idempotencyParameters } from "./idempotency.js";
 import { withinLimits } from "./limits.js";
 import { projectPath } from "./paths.js";
-import { asText, keptByCdn, keptByNobody, markedUnproven, taggedByBytes } from "./public-answers.js";
+import {
+  asText,
+  keptByCdn,
+  keptByNobody,
+  markedUnproven,
+  refusedUnproven,
+  taggedByBytes,
+} from "./public-answers.js";
 import { retryIfStale } from "./retry.js";
 import type { BodyDefinition } from "./schema/bodies.js";
 import { reader } from "./schema/read.js";
@@ -204,14 +211,19 @@ export function operation<Query extends Members, Body = undefined, Headers exten
       isCurrent = false;
     });
     const noting = { ...services, visuals };
-    return then(
+    const unprovenSince = services.versions.watchProof();
+    const answer = then(
       shared(
         request,
         services,
         written(() => handler(request, noting), networkOf(request.remoteAddress), services),
       ),
-      (reply) => markedUnproven(isCurrent ? reply : keptByNobody(reply), services),
+      (reply) => markedUnproven(isCurrent ? reply : keptByNobody(reply), unprovenSince()),
     );
+    if (!(answer instanceof Promise)) return answer;
+    return answer.catch((error: unknown) => {
+      throw refusedUnproven(error, unprovenSince());
+    });
   };
   // Wraps the adapted handler, so that responses of older versions are stored for retries as they were sent.
   const unlimited =

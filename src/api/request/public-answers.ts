@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { KeptText } from "../../catalog/kept-texts.js";
 import type { Caller, LayerNode, MapState } from "../../catalog/state.js";
 import { notKept, revalidated, withoutKeeping } from "../../cdn/headers.js";
+import { busy, Failure } from "../../errors.js";
 import { matchesEtag } from "../../http/headers.js";
 import { type Headers, isReading, type Reply, type Request } from "../../http/types.js";
 import type { Services } from "../services.js";
@@ -51,13 +52,21 @@ export const keptByNobody = (reply: Reply): Reply => ({
   headers: withoutKeeping(reply.headers ?? {}),
 });
 
-/** Says of an answer that nobody knows to be current when it was, and lets nobody keep it. */
-export function markedUnproven(reply: Reply, { versions }: Pick<Services, "versions">): Reply {
-  const since = versions.unprovenSince;
+/**
+ * Says of an answer that nobody knows to be current when it was, and lets nobody keep it.
+ * @param since as `watchProof` says
+ */
+export function markedUnproven(reply: Reply, since: number | undefined): Reply {
   if (since === undefined) return reply;
   const kept = keptByNobody(reply);
   return { ...kept, headers: { ...kept.headers, "x-fresh-at": new Date(since).toUTCString() } };
 }
+
+/** What is refused by what may be old cannot say so: rights may have been given, and maps made since. */
+export const refusedUnproven = (error: unknown, since: number | undefined): unknown =>
+  since === undefined || (error instanceof Failure && error.kind === "busy")
+    ? error
+    : busy("The database cannot be reached just now.");
 
 /** What an answer is made of, as it was before it was read. */
 export interface Moment {
