@@ -114,6 +114,11 @@ export class Metrics {
     labelNames: ["cause"],
     registers: [],
   });
+  private readonly keys = new Counter({
+    name: "mapwright_key_requests",
+    help: "Requests that came with a key that lasts.",
+    registers: [],
+  });
   private readonly loop = new LoopDelay();
   // Requests and tiles are counted in plain numbers, since that path is hot and a Counter sorts and joins its labels on
   // each call. The numbers are copied to the counters when metrics are read.
@@ -128,9 +133,19 @@ export class Metrics {
 
   constructor(gauges: () => Gauges) {
     this.registry.setContentType(openMetricsContentType as never);
-    const { requests, durations, tiles, renders, drawn, encoded, externalImages, layersLeftOut } = this;
-    for (const metric of [requests, durations, tiles, renders, drawn, encoded, externalImages, layersLeftOut])
-      this.registry.registerMetric(metric as never);
+    const { requests, durations, tiles, renders, drawn, encoded, externalImages, layersLeftOut, keys } = this;
+    const counted = [
+      requests,
+      durations,
+      tiles,
+      renders,
+      drawn,
+      encoded,
+      externalImages,
+      layersLeftOut,
+      keys,
+    ];
+    for (const metric of counted) this.registry.registerMetric(metric as never);
     const gauge = (name: string, help: string, read: (now: Gauges) => number | Promise<number>) => {
       this.registry.registerMetric(
         new Gauge({
@@ -307,6 +322,10 @@ export class Metrics {
   /** An image of an external layer. Hosts are those of the configuration, so there are few. */
   externalImage(host: string, result: string): void {
     this.externalImages.inc({ host, result });
+  }
+
+  keyUsed(): void {
+    this.keys.inc();
   }
 
   /** A layer that a served tile lacked. Causes are few. */

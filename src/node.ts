@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { KeyUses } from "./access/access-keys.js";
 import { ClientLimits } from "./access/client-limits.js";
 import { KeyFolder } from "./access/issuer-keys.js";
 import { ExternalTokens } from "./access/issuer-tokens.js";
@@ -262,6 +263,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     texts: new KeptTexts(),
     sessions,
     tileKeys,
+    keyUses: new KeyUses(db, () => metrics.keyUsed()),
     limits,
     logins,
     externalTokens,

@@ -219,7 +219,8 @@ export function listAccounts(db: Queryable, project?: number): Promise<AccountLi
   return db.query<AccountListItem>(
     `select a.login, p.code as project, m.role, a.id as account from account a
      left join membership m on m.account_id = a.id left join project p on p.id = m.project_id
-     where $1::int is null or m.project_id = $1 order by a.login, p.code, a.id`,
+     where ($1::int is null or m.project_id = $1) and not exists (select from access_key k where k.account_id = a.id)
+     order by a.login, p.code, a.id`,
     [project ?? null],
   );
 }

@@ -17,6 +17,7 @@ import { forbidden, unauthenticated } from "../errors.js";
  *   its grants say.
  * - A user has the rights of the role and those of the public. A grant of the user replaces both.
  * - Of several grants the most specific applies: layer, then map, then project.
+ * - A key that lasts has the rights of its grant, and elsewhere those of the public.
  * - Administrators have all rights, and so has the operator. A session of another project has none.
  */
 
@@ -42,17 +43,18 @@ export function rightsOn(map: GuardedMap, caller: Caller, layer?: GuardedLayer):
   if (caller === operator) return all;
   if (caller.accountId === null) return publicRights(map, layer);
   const role = roleIn(map.project, caller);
-  if (role === undefined) return 0;
   if (role === "admin") return all;
-  return granted(map.project, caller.accountId, map, layer) ?? roleRights[role] | publicRights(map, layer);
+  if (role === undefined && !isKeyOf(map.project, caller)) return 0;
+  const ofRole = role === undefined ? 0 : roleRights[role];
+  return granted(map.project, caller.accountId, map, layer) ?? ofRole | publicRights(map, layer);
 }
 
 /** The caller's rights on the project itself, to create maps and administer users. The public has none. */
 export function rightsOnProject(project: ProjectState, caller: Caller): Rights {
   if (caller.accountId === null) return 0;
   const role = roleIn(project, caller);
-  if (role === undefined) return 0;
   if (role === "admin") return all;
+  if (role === undefined) return isKeyOf(project, caller) ? (granted(project, caller.accountId) ?? 0) : 0;
   return granted(project, caller.accountId) ?? roleRights[role];
 }
 
@@ -157,6 +159,10 @@ const anyMap = 0;
 function publicRights(map: GuardedMap, layer: GuardedLayer | undefined): Rights {
   return map.hasPublication ? (granted(map.project, null, map, layer) ?? Right.read) : 0;
 }
+
+/** Whether the caller came with a key of the project, which has no role. */
+const isKeyOf = (project: GuardedProject, { isKey, projectId }: Caller): boolean =>
+  isKey === true && projectId === project.id;
 
 function roleIn(project: GuardedProject, caller: Caller): Role | undefined {
   return caller.projectId === project.id ? project.members.get(caller.accountId!)?.role : undefined;

@@ -1,5 +1,6 @@
 import type { Route } from "../http/types.js";
 import type { Operation } from "./request/operation.js";
+import { accessKeyOperations } from "./resources/access-keys.js";
 import { descriptionOperation } from "./resources/api-description.js";
 import { constraintOperations } from "./resources/constraints.js";
 import { exportOperations } from "./resources/export.js";
@@ -49,6 +50,7 @@ const resources: readonly Operation[] = [
   ...mapChangeOperations,
   ...vectorTileOperations,
   ...tileKeyOperations,
+  ...accessKeyOperations,
   ...sessionOperations,
   ...mapOperations,
   ...mapEditOperations,

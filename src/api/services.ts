@@ -1,3 +1,4 @@
+import type { KeyUses } from "../access/access-keys.js";
 import type { ClientLimits } from "../access/client-limits.js";
 import type { ExternalTokens } from "../access/issuer-tokens.js";
 import type { Logins } from "../access/logins.js";
@@ -67,6 +68,8 @@ export interface Services {
   readonly texts: Pick<KeptTexts, "of">;
   readonly sessions: Sessions;
   readonly tileKeys: TileKeys;
+  /** Notes uses of keys that last. */
+  readonly keyUses: Pick<KeyUses, "note">;
   readonly limits: ClientLimits;
   readonly logins: Logins;
   readonly externalTokens: ExternalTokens;

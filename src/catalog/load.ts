@@ -15,6 +15,7 @@ import type {
   LayerSource,
   MapState,
   NodeType,
+  ProjectKey,
   ProjectState,
   PublicationElement,
   Role,
@@ -37,6 +38,7 @@ interface ProjectRow {
   revision: number;
   members: { account_id: number; login: string; role: Role }[];
   grants: Grant[];
+  keys: (ProjectKey & { readonly hash: string })[];
   pictures: (StoredPicture & { readonly path: string })[];
   fonts: (StoredFont & { readonly path: string })[];
 }
@@ -50,6 +52,9 @@ export async function loadProject(db: Queryable, code: string): Promise<ProjectS
        (select coalesce(json_agg(json_build_object('mapId', map_id, 'layerId', layer_id,
             'accountId', account_id, 'rights', rights)), '[]')
           from access_grant where project_id = p.id) as grants,
+       (select coalesce(json_agg(json_build_object('hash', hash, 'accountId', account_id,
+            'endsAt', extract(epoch from ends_at) * 1000)), '[]')
+          from access_key where project_id = p.id) as keys,
        (select coalesce(json_agg(json_build_object('path', path, 'blob', blob, 'digest', digest, 'format', format,
             'width', width, 'height', height, 'bytes', bytes) order by path), '[]')
           from picture where project_id = p.id) as pictures,
@@ -70,6 +75,7 @@ export async function loadProject(db: Queryable, code: string): Promise<ProjectS
     revision: row.revision,
     members: new Map(row.members.map(({ account_id, login, role }) => [account_id, { login, role }])),
     grants: row.grants,
+    keys: new Map(row.keys.map(({ hash, ...key }) => [hash, key])),
     pictures: new Map(row.pictures.map(({ path, ...picture }) => [path, picture])),
     fonts: new Map(row.fonts.map(({ path, ...font }) => [path, font])),
   };

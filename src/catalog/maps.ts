@@ -33,6 +33,7 @@ const reserved = new Set([
   "image",
   "pictures",
   "fonts",
+  "keys",
 ]);
 
 /** @throws Failure invalid_code */

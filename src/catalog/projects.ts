@@ -100,6 +100,10 @@ export function deleteProject(db: Database, code: string): Promise<void> {
       "select account_id as id from membership where project_id = $1",
       [id],
     );
+    await tx.execute(
+      "delete from account using access_key k where account.id = k.account_id and k.project_id = $1",
+      [id],
+    );
     await tx.execute("delete from project where id = $1", [id]);
     await removeAccountsWithoutProject(
       tx,

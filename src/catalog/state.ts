@@ -66,6 +66,14 @@ export interface StoredFont {
   readonly bytes: number;
 }
 
+/** A key that lasts, for programs. */
+export interface ProjectKey {
+  /** An account that has no role. */
+  readonly accountId: number;
+  /** ms since 1970; null = never. */
+  readonly endsAt: number | null;
+}
+
 export interface ProjectState {
   readonly id: number;
   readonly code: string;
@@ -78,6 +86,8 @@ export interface ProjectState {
   /** By account id. */
   readonly members: ReadonlyMap<number, Member>;
   readonly grants: readonly Grant[];
+  /** Keys that last, by their hashes. */
+  readonly keys: ReadonlyMap<string, ProjectKey>;
   /** Pictures that styles may show, by path. */
   readonly pictures: ReadonlyMap<string, StoredPicture>;
   /** Fonts that styles may use, by path. */
@@ -307,5 +317,7 @@ export interface Caller {
   readonly projectId: number | null;
   /** The user who requested this session for the caller. */
   readonly grantedBy?: UserName;
+  /** It is no user, but a program that came with a key that lasts. */
+  readonly isKey?: true;
 }
 export const publicCaller: Caller = { accountId: null, login: null, projectId: null };

@@ -18,6 +18,7 @@ const modules: Readonly<Record<string, () => Promise<CommandModule>>> = {
   project: () => import("./project.js"),
   user: () => import("./user.js"),
   grant: () => import("./grant.js"),
+  key: () => import("./key.js"),
   map: () => import("./map.js"),
   layer: () => import("./layer.js"),
   session: () => import("./session.js"),

@@ -40,6 +40,8 @@ export interface Makers {
   picture(): Promise<string>;
   /** The path of a font for styles. */
   font(): Promise<string>;
+  /** The id of a key that lasts. */
+  key(): Promise<string>;
 }
 
 export interface Endpoint {
@@ -144,6 +146,13 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
     need: "administer",
     params: { path: "a/none.otf" },
     fresh: async ({ font }) => ({ params: { path: await font() } }),
+  },
+  "GET P/keys/": { need: "administer" },
+  "POST P/keys/": { need: "administer", body: { name: "any" } },
+  "DELETE P/keys/:id/": {
+    need: "administer",
+    params: { id: "999999999" },
+    fresh: async ({ key }) => ({ params: { id: await key() } }),
   },
   "GET P/:map/": { need: "read" },
   "PUT P/:map/": { need: "administer", body: {} },

@@ -110,6 +110,7 @@ function makersFor(map: MapCode): Makers {
     object: async () => String((await must("POST", `${map}/layers/l/objects/`, { fields: {} })).id),
     file: async () => String((await attach(map, fixtures[map].object!)).id),
     picture: () => forStyles("pictures", `${code()}.png`, picture),
+    key: async () => String((await must("POST", "keys/", { name: code() })).id),
     font: () => forStyles("fonts", `${code()}.otf`, blockFont({ family: "Any" })),
   };
 }
@@ -268,6 +269,7 @@ function addressOf({ endpoint, method, path }: Case, { map, params }: Asked): st
   const parts: Record<string, string> = {
     project: "p",
     path: "none.svg",
+    id: "999999999",
     ...fixtures[map],
     ...(method === "DELETE" ? { file: fixtures[map].fileId! } : {}),
     ...endpoint.params,

@@ -43,6 +43,7 @@ function stateOf(theCase: Case): { map: MapState; caller: Caller; layer: LayerNo
     hidden: false,
     revision: 1,
     members,
+    keys: new Map(),
     grants: theCase.grants,
     pictures: new Map(),
     fonts: new Map(),

@@ -200,6 +200,21 @@ const schemas = {
     faces: z.array(z.string()).describe("Its names, as in text-face-name of styles"),
     bytes: z.int(),
   }),
+  AccessKey: z.object({
+    id,
+    name: z.string(),
+    rights: z.enum(["read", "edit", "none"]).describe("`none`: its map or layer is gone"),
+    map: z.string().nullable().describe("Code of the map; null = all"),
+    layer: z.string().nullable().describe("Code of the layer; null = all"),
+    expires: z.iso.datetime().nullable().describe("When it ends; null = never"),
+    created: z.iso.datetime(),
+    created_by: z.string().nullable().describe("Login; null = one that is gone, or the command line"),
+    used: z.iso.datetime().nullable().describe("When it was used last, to the minute; null = not yet"),
+    key: z
+      .string()
+      .describe("The key itself: in the answer that has just made it, and never again")
+      .optional(),
+  }),
   SavedPictures: z.object({
     pictures: z.array(z.looseObject({ path: z.string() })),
     refused: z.record(z.string(), z.string()).describe("Reasons by path, of at most 100"),

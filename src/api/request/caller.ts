@@ -1,3 +1,4 @@
+import { callerOfAccessKey, isAccessKey, isStillKey } from "../../access/access-keys.js";
 import { coversRights } from "../../access/rights.js";
 import type { Session } from "../../access/sessions.js";
 import {
@@ -43,7 +44,16 @@ export async function callerOfToken(
   services: Services,
   project: ProjectState | undefined,
 ): Promise<Caller> {
+  if (isAccessKey(token)) return callerOfKey(token, services, project);
   return callerOfSession(await services.sessions.find(token), project);
+}
+
+/** The caller of a key that lasts. @throws Failure unauthenticated for one that the project does not have */
+function callerOfKey(key: string, { keyUses }: Services, project: ProjectState | undefined): Caller {
+  const caller = project && callerOfAccessKey(key, project);
+  if (!caller) throw unauthenticated("The key is not one of this project's, or has ended.");
+  keyUses.note(caller.accountId!);
+  return caller;
 }
 
 /**
@@ -51,6 +61,7 @@ export async function callerOfToken(
  * @throws Failure unauthenticated for an unknown or ended key; forbidden for one of another map; as `callerOf`
  */
 async function callerOfTileKey(key: string, services: Services, map: MapState): Promise<Caller> {
+  if (isAccessKey(key)) return callerOfKey(key, services, map.project);
   const session = await services.tileKeys.find(key, map.id);
   if (session === "other") throw forbidden("This key is for another map.");
   if (!session) throw unauthenticated("The key is unknown or has expired.");
@@ -88,9 +99,10 @@ function callerOfSession(session: Session | undefined, project: ProjectState | u
 
 /** Why the session is not valid in the project; undefined when it is. */
 export function refusalOf(
-  session: Omit<Session, "origin"> | undefined,
+  session: (Omit<Session, "origin"> & Pick<Caller, "isKey">) | undefined,
   project: ProjectState | undefined,
 ): Failure | undefined {
+  if (session?.isKey && project && isStillKey(session, project)) return undefined;
   if (!session) return unauthenticated("The session token is unknown or has expired.");
   const { accountId, login, projectId, grantedBy } = session;
   if (!project || projectId !== project.id) return forbidden("This session belongs to another project.");
@@ -180,8 +192,18 @@ export const tokenOf = async (request: Request): Promise<string | undefined> =>
 
 /** The token in the query or a header. */
 export function headToken(request: Request): string | undefined {
-  const bearer = /^Bearer +(\S+) *$/i.exec(request.header("authorization") ?? "");
-  return request.query.get("token") || bearer?.[1] || request.header("x-token") || undefined;
+  const authorization = request.header("authorization") ?? "";
+  const bearer = /^Bearer +(\S+) *$/i.exec(authorization);
+  const named = request.query.get("token") || bearer?.[1] || request.header("x-token");
+  return named || basicKey(authorization);
+}
+
+/** A key that lasts as the password of HTTP Basic, with any user, or as its user: other passwords are none of ours. */
+function basicKey(authorization: string): string | undefined {
+  const [, encoded] = /^Basic +([A-Za-z0-9+/=_-]{1,1000}) *$/i.exec(authorization) ?? [];
+  if (encoded === undefined) return undefined;
+  const [user = "", ...password] = Buffer.from(encoded, "base64").toString("utf8").split(":");
+  return [password.join(":"), user].find(isAccessKey);
 }
 
 async function bodyToken(request: Request): Promise<string | undefined> {

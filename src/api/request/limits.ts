@@ -1,3 +1,4 @@
+import { callerOfAccessKey, isAccessKey } from "../../access/access-keys.js";
 import type { LimitedWork } from "../../access/client-limits.js";
 import { quotaHeaders } from "../../http/errors.js";
 import type { Reply, Request } from "../../http/types.js";
@@ -30,12 +31,18 @@ export async function withinLimits(
 /** The account of a session; undefined without a valid token in the query or a header, or a key where one counts. */
 async function accountOf(
   request: Request,
-  { sessions, tileKeys }: Services,
+  services: Services,
   takesTileKey: boolean,
 ): Promise<string | undefined> {
+  const { sessions, tileKeys } = services;
   const token = headToken(request);
   const key = takesTileKey ? tileKeyOf(request) : undefined;
   if (token === undefined && key === undefined) return undefined;
+  if (isAccessKey(token ?? key!)) {
+    const project = await services.catalog.project(request.params.project!).catch(() => undefined);
+    const caller = project && callerOfAccessKey(token ?? key!, project);
+    return caller && `a${caller.accountId}`;
+  }
   // Whether it is a use of the session is decided where it is answered.
   const session = await (token === undefined
     ? tileKeys.looking.find(key!, undefined)

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { callerOfAccessKey, isAccessKey } from "../../access/access-keys.js";
 import {
   type Account,
   type AuthenticatedAccount,
@@ -104,6 +105,8 @@ async function externalAuthorization(
 ): Promise<Reply> {
   const { project, caller } = await projectContext(request, services);
   requireProjectRight(project, caller, Right.editObjects);
+  // It has no name, and could not take back what it has given.
+  if (caller.isKey) throw forbidden();
   const account = await findMember(services.db, project.id, (await body()).login);
   const user = account && { accountId: account.id, login: account.login, projectId: project.id };
   if (!user || !coversRights(project, caller, user)) {
@@ -126,6 +129,8 @@ async function logout(request: Request, services: Services): Promise<Reply> {
 async function authorized(request: Request, services: Services): Promise<Reply> {
   const project = await services.catalog.project(request.params.project!);
   const token = await tokenOf(request);
+  if (token !== undefined && isAccessKey(token))
+    return uncached(callerOfAccessKey(token, project) !== undefined);
   const session = token === undefined ? undefined : await services.sessions.find(token);
   return uncached(session?.origin === "api" && refusalOf(session, project) === undefined);
 }

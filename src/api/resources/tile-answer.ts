@@ -1,3 +1,4 @@
+import { isAccessKey } from "../../access/access-keys.js";
 import { mayRead, readsAsPublic, requireRead } from "../../access/rights.js";
 import { localName, type MapState, publicCaller } from "../../catalog/state.js";
 import { tileKeys } from "../../cdn/keys.js";
@@ -55,7 +56,9 @@ export async function addressKey(
   const { accountId } = caller;
   if (accountId === null || readsAsPublic(map, caller)) return undefined;
   const token = headToken(request);
-  return token === undefined ? tileKeyOf(request) : tileKeys.shared(token, { accountId, mapId: map.id });
+  if (token === undefined) return tileKeyOf(request);
+  // It lasts longer than any other.
+  return isAccessKey(token) ? token : tileKeys.shared(token, { accountId, mapId: map.id });
 }
 
 const rawAddress = (request: Request): string =>

@@ -1,6 +1,7 @@
 import { requireRight } from "../../access/rights.js";
 import type { TileKey } from "../../access/tile-keys.js";
 import { type MapState, Right } from "../../catalog/state.js";
+import { failed } from "../../errors.js";
 import type { Reply, Request } from "../../http/types.js";
 import { answer, tokenOf } from "../request/caller.js";
 import { signedInMapContext } from "../request/context.js";
@@ -45,6 +46,8 @@ async function makeKey(
 ): Promise<Reply> {
   const { map, caller } = await signedInMapContext(request, services);
   const { seconds } = await body();
+  if (caller.isKey)
+    throw failed("invalid_value", "A key that lasts stands in the place of a key for tiles itself.");
   const owner = { accountId: caller.accountId!, mapId: map.id };
   const made = await services.tileKeys.make((await tokenOf(request))!, owner, seconds);
   return answer(caller, withAddresses(made, request.baseUrl, map));

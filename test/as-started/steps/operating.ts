@@ -42,6 +42,27 @@ const uses: Readonly<Record<string, (world: World) => Promise<string>>> = {
     return (await world.mapwright(["import", "second", "main", "places", "-", ...options], input)).toString();
   },
   export: (world) => typed(world, "export", "second", "main", "places", "-", "--format", "geojson"),
+  "key add": async (world) => {
+    await typed(world, "key", "add", "all", "--project", "second");
+    const where = ["--project", "second", "--map", "main", "--layer", "places"];
+    return typed(
+      world,
+      "key",
+      "add",
+      "sensors",
+      ...where,
+      "--rights",
+      "edit",
+      "--expires",
+      "2099-01-01",
+      "--json",
+    );
+  },
+  "key list": (world) => typed(world, "key", "list", "--project", "second", "--json"),
+  "key remove": async (world) => {
+    const [{ id }] = JSON.parse(await typed(world, "key", "list", "--project", "second", "--json"));
+    return typed(world, "key", "remove", String(id), "--project", "second", "--json");
+  },
   "layer list": (world) => typed(world, "layer", "list", "second", "main", "--json"),
   "cache warm": async (world) => {
     await writeFile(join(world.at.folder, "around.geojson"), JSON.stringify(square(0, 0, 10)));
@@ -93,6 +114,9 @@ const says: Readonly<Record<string, RegExp>> = {
   "map ungroup": /"group_layers":0/,
   "map unpublish": /"has_publication":false/,
   grant: /"login":"eve".*"rights":"read"/,
+  "key add": /"key":"mwk_[\w-]{43}".*"rights":"edit"/,
+  "key list": /"name": "all"[\s\S]*"name": "sensors"/,
+  "key remove": /"removed":true/,
   "session open": /^[\w-]{43}\n$/,
   "session tile-key": /^the server that runs\/tms\/second\/main\/.*key=/,
   "map publish": /"has_publication":true/,

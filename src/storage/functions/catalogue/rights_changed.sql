@@ -10,3 +10,6 @@ create or replace trigger membership_changed after insert or update or delete on
 
 create or replace trigger grant_changed after insert or update or delete on access_grant
   for each row execute function rights_changed();
+
+create or replace trigger key_changed after insert or delete or update of hash, ends_at on access_key
+  for each row execute function rights_changed();
