@@ -35,6 +35,8 @@ export interface CatalogChanges {
   readonly trusted: boolean;
   /** Whether the database still has the known history; if not, all known versions are dropped. */
   hasKnownHistory(database: DatabaseHistory): Promise<boolean>;
+  /** @throws what the query throws; Error when it takes long while changes may have been missed */
+  askBriefly<T>(query: () => Promise<T>): Promise<T>;
   /** @throws Failure busy when changes may have been missed; `cause` is why the database could not be queried */
   requireNoMissedChanges(cause: unknown): Promise<void>;
 }
@@ -181,9 +183,11 @@ export class CatalogCache implements Catalog {
     const changes = this.options.changes();
     let row: RevisionRow | undefined;
     try {
-      [row] = await db.query<RevisionRow>(
-        `select t.revision, ${historySql} from epoch e left join ${table} t on t.id = $1`,
-        [id],
+      [row] = await changes.askBriefly(() =>
+        db.query<RevisionRow>(
+          `select t.revision, ${historySql} from epoch e left join ${table} t on t.id = $1`,
+          [id],
+        ),
       );
     } catch (error) {
       await changes.requireNoMissedChanges(error);

@@ -3,6 +3,7 @@ import type { Log } from "../log.js";
 import type { Database } from "../storage/postgres.js";
 import { briefly, type Redis } from "../storage/redis.js";
 import { Acknowledgements } from "./acknowledgements.js";
+import { BriefQueries } from "./brief-queries.js";
 import type { ChangeCount } from "./count.js";
 import { LayerExtents } from "./extents.js";
 import {
@@ -102,6 +103,7 @@ export class ChangeLog implements Changes {
   private readonly acknowledgements: Acknowledgements;
   private readonly missed: MissedChanges;
   private readonly unawaited: UnawaitedChanges;
+  private readonly brief: BriefQueries;
   private readonly extents: LayerExtents;
   /** Called when this node's own registration is announced. */
   private ownJoinReceived = (): void => undefined;
@@ -120,6 +122,7 @@ export class ChangeLog implements Changes {
       changed: (layer, area) => options.listener.layerChanged?.(layer, area),
     });
     this.extents = new LayerExtents(options.db, () => this.epoch);
+    this.brief = new BriefQueries(clock);
     this.missed = new MissedChanges(redis, prefix, log, clock, 1_000 * (options.unprovenSeconds ?? 0));
     this.listener = new Listener({
       connect: () => options.db.listening(),
@@ -195,10 +198,15 @@ export class ChangeLog implements Changes {
   async refresh(layers: readonly LayerVersion[]): Promise<void> {
     if (layers.length === 0) return;
     try {
-      await this.layers.refresh(layers);
+      await this.askBriefly(() => this.layers.refresh(layers));
     } catch (error) {
       await this.requireNoMissedChanges(error);
     }
+  }
+
+  /** Asks the database for what this node could answer without it. @throws Error when that takes long, and nobody is sure of it */
+  askBriefly<T>(query: () => Promise<T>): Promise<T> {
+    return this.trusted ? query() : this.brief.run(query);
   }
 
   /**

@@ -1,5 +1,6 @@
 import t from "tap";
 import { Clusters } from "../support/clusters.js";
+import { freshDatabase } from "../support/database.js";
 import { DatabaseLink } from "../support/database-link.js";
 import { addObject, makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
 import { picture } from "../support/pictures.js";
@@ -64,4 +65,32 @@ t.test("cached tiles go on, and edits when a standby is promoted", async (t) => 
   t.equal(await painted(there), true);
   t.equal(await painted(here), true);
   t.equal((await server.api("GET", `m/layers/a/objects/${written}/`)).status, 200);
+});
+
+t.test("where it is the only one, what is cached is shown without waiting for it each time", async (t) => {
+  const database = await freshDatabase();
+  const alone = await DatabaseLink.to(database.url);
+  const node = await startServer({ databaseUrl: database.url, config: { databaseUrl: alone.url } });
+  t.teardown(async () => {
+    alone.restore();
+    await node.stop();
+    await alone.close();
+    await database.drop();
+  });
+  await makeMap(node, "m");
+  await makeStyledLayer(node, "m", "a", "#a { polygon-fill: #ff0000; }");
+  await addObject(node, "a", square(0, 0, 1), { map: "m" });
+  const read = async () => {
+    const [tile, list] = [tileUrl(node, "m", here, "&base=0"), `${node.url}/api/2.8/p/m/layers/`];
+    const signal = AbortSignal.timeout(answerMs);
+    return [(await fetch(tile, { signal })).status, (await fetch(list, { signal })).status];
+  };
+  t.same(await read(), [200, 200]);
+  const { changes } = node.nodes[0]!.services;
+  await waitFor(() => changes.trusted);
+  // As above.
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  alone.swallow();
+  await waitFor(() => !changes.trusted);
+  for (let round = 0; round < 3; round++) t.same(await read(), [200, 200]);
 });
