@@ -153,11 +153,16 @@ function addLostWord(random: Random, add: Add): void {
 
 export function partitionOf(seed: number): Scenario {
   const random = new Random(seed, 5);
-  const isWordLost = new Random(seed, 6).chance(0.05);
+  const special = new Random(seed, 6).below(100);
+  const isWordLost = special < 5;
+  // Nobody gives an edit up, as the database is there for all.
+  const onlyRedis = special >= 96;
   // A change by SQL is all that happens, and nobody waits for a node that does not hear of it.
-  const onlySql = random.chance(0.05);
-  const duration = onlySql || isWordLost || random.chance(0.04) ? longMs : random.pick(durations);
-  const plan = onlySql || isWordLost ? plans[0] : random.chance(0.85) ? random.pick(plans) : undefined;
+  const onlySql = random.chance(0.05) && !onlyRedis;
+  const isLong = onlySql || onlyRedis || isWordLost || random.chance(0.04);
+  const duration = isLong ? longMs : random.pick(durations);
+  const drawn = onlySql || isWordLost ? plans[0] : random.chance(0.85) ? random.pick(plans) : undefined;
+  const plan = onlyRedis ? ([[0, "Redis"]] as const) : drawn;
   const conditions: Conditions = {
     seed,
     nodes: Math.max(2, random.below(2) + 2, ...(plan ?? []).map(([node]) => node + 1)),
@@ -205,7 +210,7 @@ export function partitionOf(seed: number): Scenario {
     );
   }
   if (isWordLost) addLostWord(random, add);
-  else if (!onlySql && random.chance(plan ? 0.25 : 1)) {
+  else if (!onlySql && !onlyRedis && random.chance(plan ? 0.25 : 1)) {
     const kind = random.pick(Object.keys(others));
     if (kind === "a replica of Redis takes its place")
       add("a replica of Redis follows", (world) => world.redis.replicate(), random.below(begin + 200));

@@ -1,0 +1,151 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+/**
+ * People who edit and look at one map while its nodes are replaced: through the balancer, and past it, where an edit of one node is
+ * looked for at another.
+ */
+
+const zoom = 8;
+/** Of what is drawn, in degrees: tiles of two objects are not the same. */
+const stride = 2;
+const columns = 178;
+/** Of each writer. */
+const rows = 10;
+
+interface Place {
+  readonly lon: number;
+  readonly lat: number;
+}
+
+export class Crowd {
+  /** URLs of the nodes that are asked past the balancer. */
+  readonly nodes = new Set<string>();
+  readonly failures: string[] = [];
+  readonly stale: string[] = [];
+  /** Names of the objects whose creation was answered. */
+  readonly acknowledged: string[] = [];
+  /** Edits of one node that were looked for at another. */
+  compared = 0;
+  done = 0;
+  private readonly running: Promise<void>[] = [];
+  private readonly asking = new Map<string, number>();
+  private isOver = false;
+  private token = "";
+
+  constructor(private readonly balancer: string) {}
+
+  /** Makes the map `m` of project `p` with the layer `a`. @returns the layer's id */
+  async prepare(user: string, pass: string): Promise<number> {
+    const post = async (path: string, body: unknown) =>
+      JSON.parse(await this.ask(this.balancer, `/api/2.8/p/${path}`, body)) as { id: number; token: string };
+    this.token = (await post("login/", { user, pass })).token;
+    await post("", { code: "m" });
+    const { id } = await post("m/layers/", { code: "a", css_style: "#a { polygon-fill: #f00; }" });
+    await post("m/layers/a/structure/", { code: "name", type: "string" });
+    if (this.failures.length > 0) throw new Error(this.failures.join("\n"));
+    return id;
+  }
+
+  start({ writers, viewers }: { readonly writers: number; readonly viewers: number }): void {
+    for (let writer = 0; writer < writers; writer++) this.running.push(this.write(writer));
+    for (let viewer = 0; viewer < viewers; viewer++) this.running.push(this.view(viewer));
+  }
+
+  async stop(): Promise<void> {
+    this.isOver = true;
+    await Promise.all(this.running);
+  }
+
+  /** Asks a node for nothing more, and waits until it has answered. */
+  async leave(node: string): Promise<void> {
+    this.nodes.delete(node);
+    while ((this.asking.get(node) ?? 0) > 0) await sleep(10);
+  }
+
+  /** Until so many more requests have been answered. */
+  async go(requests: number): Promise<void> {
+    for (const until = this.done + requests; this.done < until; ) await sleep(20);
+  }
+
+  /** @returns the text of the answer, if it is one */
+  private async ask(url: string, path: string, body?: unknown): Promise<string> {
+    return (await this.bytes(url, path, body))?.toString() ?? "{}";
+  }
+
+  private async bytes(url: string, path: string, body?: unknown): Promise<Buffer | undefined> {
+    this.asking.set(url, (this.asking.get(url) ?? 0) + 1);
+    try {
+      const answer = await fetch(url + path, {
+        ...(body !== undefined && { method: "POST", body: JSON.stringify(body) }),
+        headers: {
+          ...(body !== undefined && { "content-type": "application/json" }),
+          ...(this.token && path.startsWith("/api") && { "x-token": this.token }),
+        },
+      });
+      const bytes = Buffer.from(await answer.arrayBuffer());
+      if (answer.ok && !answer.headers.has("x-tile-incomplete")) return bytes;
+      this.failures.push(`${url}${path}: ${answer.status} ${answer.ok ? "incomplete" : bytes.toString()}`);
+    } catch (error) {
+      const { message, cause } = error as Error;
+      this.failures.push(`${url}${path}: ${message} ${String(cause)}`);
+    } finally {
+      this.done++;
+      this.asking.set(url, this.asking.get(url)! - 1);
+    }
+    return undefined;
+  }
+
+  private async write(writer: number): Promise<void> {
+    for (let count = 0; !this.isOver; count++) {
+      const name = `w${writer}-${count}`;
+      const row = writer * rows + (Math.floor(count / columns) % rows);
+      const place = { lon: -179 + stride * (count % columns), lat: -80 + stride * row };
+      // Most edits are looked for at another node than that which was sent them.
+      const [editor = this.balancer, viewer = this.balancer] = this.pair(count);
+      const before = await this.tile(place, viewer);
+      const { lon, lat } = place;
+      const size = 0.3 + (this.acknowledged.length % 997) / 1_000;
+      const ring = [
+        [lon, lat],
+        [lon + size, lat],
+        [lon + size, lat + size],
+        [lon, lat + size],
+        [lon, lat],
+      ];
+      const body = { fields: { name }, geom: { type: "Polygon", coordinates: [ring] } };
+      if ((await this.bytes(editor, "/api/2.8/p/m/layers/a/objects/", body)) === undefined) continue;
+      this.acknowledged.push(name);
+      const seer = this.nodes.has(viewer) ? viewer : this.balancer;
+      const after = await this.tile(place, seer);
+      if (before === undefined || after === undefined) continue;
+      if (editor !== seer) this.compared++;
+      if (before === after) this.stale.push(`${name}, written at ${editor}, seen at ${seer}`);
+    }
+  }
+
+  private pair(count: number): readonly string[] {
+    const all = [...this.nodes];
+    if (all.length < 2 || count % 3 === 0) return [];
+    const first = count % all.length;
+    return [all[first]!, all[(first + 1) % all.length]!];
+  }
+
+  private async view(viewer: number): Promise<void> {
+    for (let count = 0; !this.isOver; count++) {
+      const at = (viewer * 7919 + count * 31) % 5_000;
+      const place = { lon: -179 + stride * (at % columns), lat: -60 + stride * Math.floor(at / columns) };
+      await this.tile(place, this.balancer);
+      await this.ask(this.balancer, "/api/2.8/p/m/layers/a/objects/?limit=20");
+      await this.ask(this.balancer, "/api/2.8/p/m/layers/");
+      await sleep(20);
+    }
+  }
+
+  private async tile({ lon, lat }: Place, url: string): Promise<string | undefined> {
+    const side = 2 ** zoom;
+    const x = Math.floor(((lon + 0.1 + 180) / 360) * side);
+    const radians = ((lat + 0.1) * Math.PI) / 180;
+    const y = Math.floor(((1 - Math.log(Math.tan(radians) + 1 / Math.cos(radians)) / Math.PI) / 2) * side);
+    return (await this.bytes(url, `/tms/p/m/?x=${x}&y=${side - 1 - y}&z=${zoom}&base=0`))?.toString("base64");
+  }
+}
