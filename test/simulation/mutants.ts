@@ -87,7 +87,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "a dropped node is removed before its lease has expired",
-    first: 181,
+    first: 571,
     file: "changes/propagation",
     replace: [
       [
@@ -98,19 +98,19 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "a node's lease never expires",
-    first: 2_711,
+    first: 4_491,
     file: "changes/listener",
     replace: [["!this.open || hasExpired(clock, this.verifiedAt)", "!this.open"]],
   },
   {
     name: "a lease goes on while the machine is suspended",
-    first: 2_711,
+    first: 5_671,
     file: "changes/listener",
     replace: [[" || Math.abs(clock.wall() - wall) >= leaseMs", ""]],
   },
   {
     name: "a dropped node does not register again",
-    first: 741,
+    first: 6_561,
     file: "changes/change-log",
     replace: [
       [
@@ -165,7 +165,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "the lock of a metatile is released before it is stored",
-    first: 701,
+    first: 1_431,
     file: "tiles/tile-service",
     replace: [["return await this.draw(work);", "release(); return await this.draw(work);"]],
   },
@@ -176,7 +176,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "without notifications the database is not queried",
-    first: 1_631,
+    first: 2_711,
     file: "tiles/tile-service",
     replace: [["if (!changes.trusted) await changes.refresh(plan.layers);", ""]],
   },
@@ -214,7 +214,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "a cached map is not compared with the database while disconnected",
-    first: 371,
+    first: 751,
     file: "catalog/catalog",
     replace: [["return row?.revision === revision && (", "return row !== undefined && ("]],
   },
@@ -267,7 +267,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "an answer is kept by the CDN although its map changed while it was made",
-    first: 2_931,
+    first: 3_261,
     file: "api/request/public-answers",
     replace: [["        catalog.isCurrent(map) &&\n", ""]],
   },
@@ -279,13 +279,13 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "an answer with the last known statistics is kept by the CDN",
-    first: 281,
+    first: 351,
     file: "api/request/operation",
     replace: [["isCurrent ? reply : keptByNobody(reply)", "reply"]],
   },
   {
     name: "the last known statistics count as those of now",
-    first: 281,
+    first: 351,
     file: "features/visual-cache",
     replace: [["isCurrent: entry.version >= requiredVersion,", "isCurrent: true,"]],
   },

@@ -29,6 +29,8 @@ t.teardown(() => db.close());
 const projectId = await createProject(db, { code: "p", languages: ["en"] });
 await addMember(db, { login: "admin", password: "adminadmin", projectId, role: "admin" });
 
+const digests = () => db.query("select name, digest from mapwright.function_file order by name");
+
 const settings = {
   DATABASE_URL: database.url,
   REDIS_URL: testRedisUrl(),
@@ -68,6 +70,7 @@ t.test(
     await crowd.go(50);
     t.match(newer.run("upgrade", "--check"), /999_of_later\.sql +go on/);
     newer.run("upgrade");
+    const functions = await digests();
     await crowd.go(50);
     await join(newer, second);
     await crowd.go(150);
@@ -79,6 +82,7 @@ t.test(
     await crowd.go(50);
     await crowd.stop();
     t.same(crowd.failures, [], `of ${crowd.done} requests`);
+    t.same(await digests(), functions, "the older version has left the functions of the newer one");
     t.same(crowd.stale, [], `of ${crowd.compared} edits that another node was asked for`);
     t.ok(crowd.compared > 20, `${crowd.compared}`);
     const rows = await db.query<{ name: string }>(
