@@ -29,6 +29,7 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
 defaults
     mode http
     timeout connect 5s
+    timeout check 20s
     timeout client 1m
     timeout server 1m
 frontend web

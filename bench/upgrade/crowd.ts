@@ -62,9 +62,10 @@ export class Crowd {
     while ((this.asking.get(node) ?? 0) > 0) await sleep(10);
   }
 
-  /** Until so many more requests have been answered. */
-  async go(requests: number): Promise<void> {
-    for (const until = this.done + requests; this.done < until; ) await sleep(20);
+  /** Until so many more requests have been answered, or for so long on a busy machine. */
+  async go(requests: number, longestMs = 20_000): Promise<void> {
+    const end = performance.now() + longestMs;
+    for (const until = this.done + requests; this.done < until && performance.now() < end; ) await sleep(20);
   }
 
   /** @returns the text of the answer, if it is one */
