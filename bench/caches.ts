@@ -30,21 +30,41 @@ export function freePort(): Promise<number> {
   });
 }
 
+/** `config/varnish/nodes.vcl` for several servers, each asked every half second whether it is well. */
+export function varnishNodes(backends: readonly number[]): string {
+  const text = readFileSync("config/varnish/nodes.vcl", "utf8").replaceAll(
+    ".interval = 2s",
+    ".interval = 0.5s",
+  );
+  // Each of what names the first machine, for each of them.
+  return text.replaceAll(/^backend node1\w* \{[^}]*^\}\n|^.*_backend\(node1\w*\);\n/gm, (part) =>
+    backends
+      .map((backend, at) => part.replace("node1", `node${at + 1}`).replace("8080", String(backend)))
+      .join(""),
+  );
+}
+
 /**
- * Varnish on a port, in front of the server at `backend`.
- * @param changes of its configuration: what is there once, and what is to be there
+ * Varnish on a port, in front of servers.
+ * @param backend the port of one, or of several
+ * @param changes of its two files: what is there once, and what is to be there
  */
 export async function startVarnish(
   port: number,
-  backend: number,
+  backend: number | readonly number[],
   changes: readonly (readonly [what: string, by: string])[] = [],
 ): Promise<FrontCache> {
   const folder = mkdtempSync(join(tmpdir(), "mapwright-varnish-"));
   const vcl = join(folder, "mapwright.vcl");
-  let text = readFileSync("config/varnish/mapwright.vcl", "utf8");
-  for (const [what, by] of [['.port = "8080"', `.port = "${backend}"`] as const, ...changes])
-    text = replaced(text, what, by);
-  writeFileSync(vcl, text);
+  const files: [string, string][] = [
+    [vcl, readFileSync("config/varnish/mapwright.vcl", "utf8")],
+    [join(folder, "nodes.vcl"), varnishNodes([backend].flat())],
+  ];
+  for (const [what, by] of changes) {
+    const file = files.find(([, text]) => text.includes(what)) ?? files[0]!;
+    file[1] = replaced(file[1], what, by);
+  }
+  for (const [path, text] of files) writeFileSync(path, text);
   const child = spawn(
     "varnishd",
     [
@@ -102,7 +122,8 @@ export async function running(child: ChildProcess, port: number, folder: string)
       await stop();
       throw new Error(`${child.spawnfile} did not start: ${said}`);
     }
-    const answers = await fetch(`${url}/health/live`).then(
+    // A redirection is an answer, too.
+    const answers = await fetch(`${url}/health/live`, { redirect: "manual" }).then(
       (answer) => answer.text().then(() => true),
       () => false,
     );

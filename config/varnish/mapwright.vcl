@@ -6,31 +6,28 @@ vcl 4.1;
 #     MAPWRIGHT_EDGE_KIND=varnish MAPWRIGHT_EDGE_URLS=http://127.0.0.1:6081 MAPWRIGHT_TRUSTED_PROXIES=127.0.0.1 \
 #         mapwright serve
 #
+# Its machines are in nodes.vcl beside this file.
+#
 # Public answers are kept for long; Mapwright tells Varnish which of them an edit has made old, and every five seconds that it
 # was told of all. When that has not been heard for a minute (below), Varnish asks for everything.
 
+import directors;
 import std;
 import var;
 import xkey;
 
-backend default {
-    .host = "127.0.0.1";
-    .port = "8080";
-    .first_byte_timeout = 60s;
-    .between_bytes_timeout = 60s;
-}
-
-# Where Mapwright runs.
-acl mapwright {
-    "localhost";
-    "127.0.0.1";
-    "::1";
-}
+include "./nodes.vcl";
 
 sub vcl_recv {
     # Ours alone.
     unset req.http.mapwright-purge;
     unset req.http.mapwright-dropped;
+
+    set req.backend_hint = ready_nodes.backend();
+    if (!std.healthy(req.backend_hint)) {
+        # None is ready, as when the database is away: what they have cached is shown.
+        set req.backend_hint = live_nodes.backend();
+    }
 
     if (req.method == "PURGE") {
         # Somebody whom another proxy on this machine lets through has a second address here.
@@ -69,7 +66,10 @@ sub vcl_recv {
     # An edit may have come that Mapwright could not tell. The clock may have been set back, too.
     if (std.time(var.global_get("mapwright-told"), now - 1d) + 60s < now
         || std.time(var.global_get("mapwright-told"), now - 1d) > now + 5s) {
-        return (pass);
+        # While no machine can be reached, nobody edits by it: for an hour what is kept is shown.
+        if (std.healthy(req.backend_hint) || std.time(var.global_get("mapwright-told"), now - 1d) + 1h < now) {
+            return (pass);
+        }
     }
     return (hash);
 }
@@ -86,8 +86,11 @@ sub vcl_pipe {
 }
 
 sub vcl_backend_fetch {
+    # Of tiles, whose drawing has a deadline. Imports and exports may work for long before they answer.
+    set bereq.first_byte_timeout = 60s;
+    set bereq.between_bytes_timeout = 60s;
     set bereq.http.mapwright-purge = var.global_get("mapwright-purge");
-    # Imports and exports may work for long before they answer.
+    set bereq.http.mapwright-asked = now;
     if (bereq.url !~ "^/tms/") {
         set bereq.first_byte_timeout = 3600s;
         set bereq.between_bytes_timeout = 3600s;
@@ -111,6 +114,14 @@ sub vcl_backend_response {
         set beresp.ttl = 10s;
     }
     return (deliver);
+}
+
+# What one machine refuses goes to another, unless it might be done twice.
+sub vcl_backend_error {
+    if (bereq.retries < 1 && (bereq.method == "GET" || bereq.method == "HEAD")
+        && std.time(bereq.http.mapwright-asked, now) + 3s > now) {
+        return (retry);
+    }
 }
 
 sub vcl_deliver {

@@ -1,14 +1,15 @@
 import t from "tap";
-import { freePort } from "../../bench/caches.js";
-import { startNginx } from "../support/cdn.js";
+import { startNode } from "../../src/node.js";
+import { quietLog } from "../support/log.js";
 import { addObject, makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
+import { startNginx } from "../support/proxies.js";
 import { startServer } from "../support/server.js";
 
 /** A real nginx in front of a node keeps tiles and asks for each whether it is current. */
 
 const server = await startServer({ config: { "edge.kind": "nginx" } });
 t.teardown(() => server.stop());
-const cache = await startNginx(await freePort(), server.nodes[0]!.port);
+const cache = await startNginx({ nodes: [server.nodes[0]!.port] });
 t.teardown(() => cache.stop());
 const token = await server.token("editor");
 await makeMap(server, "m");
@@ -72,4 +73,17 @@ t.test("events of changes come through", async (t) => {
   const { value } = await reader.read();
   t.match(Buffer.from(value!).toString(), /^retry: 2000\nid: /);
   controller.abort();
+});
+
+t.test("while no node can be reached, what is kept is shown, and says so", async (t) => {
+  const leaving = await startNode({ ...server.nodes[0]!.services.config, port: 0 }, quietLog);
+  const before = await startNginx({ nodes: [leaving.port] });
+  t.teardown(before.stop);
+  const url = address.replace(cache.url, before.url);
+  const kept = await get({}, url);
+  await leaving.stop(1_000);
+  const shown = await get({}, url);
+  t.equal(shown.cache, "STALE");
+  t.same(shown.bytes, kept.bytes);
+  t.equal((await get({}, `${before.url}/api/2.8/p/m/layers/a/count/`)).status, 502);
 });

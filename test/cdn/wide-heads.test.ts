@@ -1,13 +1,12 @@
 import t from "tap";
-import { freePort } from "../../bench/caches.js";
-import { startNginx } from "../support/cdn.js";
 import { makeLayers } from "../support/layers.js";
 import { makeMap, tileUrl } from "../support/maps.js";
+import { startNginx } from "../support/proxies.js";
 import { startServer } from "../support/server.js";
 
 const server = await startServer();
 t.teardown(() => server.stop());
-const cache = await startNginx(await freePort(), server.nodes[0]!.port);
+const cache = await startNginx({ nodes: [server.nodes[0]!.port] });
 t.teardown(() => cache.stop());
 
 // Keys, which a CDN that is told by them needs, take less than 1 kB: `keys.test.ts`.

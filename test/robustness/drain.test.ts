@@ -1,13 +1,8 @@
-import { spawn } from "node:child_process";
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import t, { type Test } from "tap";
-import { freePort, running, withSystemPrograms } from "../../bench/caches.js";
 import { startNode } from "../../src/node.js";
-import { startNginx } from "../support/cdn.js";
 import { quietLog } from "../support/log.js";
 import { addObject, makeMap, makeStyledLayer, square } from "../support/maps.js";
+import { startHaproxy, startNginx } from "../support/proxies.js";
 import { startServer, waitFor } from "../support/server.js";
 
 /** A node stops behind real balancers, while clients work: nobody is refused, nothing is cut. */
@@ -25,52 +20,16 @@ await server.sql.query(
    select st_buffer(st_setsrid(st_makepoint(n % 170, n % 80), 4326), 0.1, 16) from generate_series(1, 20000) n`,
 );
 
-/** As the page on several nodes has it, with checks that are as quick as this test. */
-async function haproxy(ports: readonly number[]): Promise<string> {
-  const port = await freePort();
-  const folder = mkdtempSync(join(tmpdir(), "mapwright-haproxy-"));
-  const file = join(folder, "haproxy.cfg");
-  writeFileSync(
-    file,
-    `defaults
-    mode http
-    timeout connect 5s
-    timeout client 1m
-    timeout server 1h
-frontend web
-    bind 127.0.0.1:${port}
-    default_backend mapwright
-backend mapwright
-    balance leastconn
-    option redispatch 1
-    option httpchk
-    http-check send meth GET uri /health/ready ver HTTP/1.1 hdr Host maps.example.org
-    http-check expect status 200
-${ports.map((one) => `    server node${one} 127.0.0.1:${one} check inter 500ms fall 2 rise 1 pool-purge-delay 1s\n`).join("")}`,
-  );
-  const child = spawn("haproxy", ["-db", "-f", file], {
-    stdio: ["ignore", "pipe", "pipe"],
-    env: withSystemPrograms(),
-  });
-  const { url, stop } = await running(child, port, folder);
-  t.teardown(stop);
-  return url;
-}
-
-/** By the shipped file, with two servers: it finds out that one is gone when that refuses a connection. */
-async function nginx(ports: readonly number[]): Promise<string> {
-  const { url, stop } = await startNginx(await freePort(), ...ports);
-  t.teardown(stop);
-  return url;
-}
-
 for (const [name, balancer] of [
-  ["HAProxy", haproxy],
-  ["nginx", nginx],
+  // It asks each node whether it is ready.
+  ["HAProxy", startHaproxy],
+  // It finds out that one is gone when that refuses a connection.
+  ["nginx", startNginx],
 ] as const)
   t.test(`${name}: nobody is refused, and nothing is cut, when a node stops`, async (t) => {
     const leaving = await startNode({ ...config, port: 0 }, quietLog);
-    const url = await balancer([server.nodes[0]!.port, leaving.port]);
+    const { url, stop } = await balancer({ nodes: [server.nodes[0]!.port, leaving.port] });
+    t.teardown(stop);
     const clients = Array.from({ length: 6 }, () => new Client(url));
     const working = clients.map((client) => client.work());
     const reading = readSlowly(t, `http://127.0.0.1:${leaving.port}`);

@@ -1,23 +1,13 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type FrontCache, replaced, running, withSystemPrograms } from "../../bench/caches.js";
+import { type FrontCache, running, withSystemPrograms } from "../../bench/caches.js";
 
 /** Settings of a server whose answers name what they show, for a CDN that is never there. */
 export const toldCdn = { "edge.kind": "hook", "edge.urls": ["http://127.0.0.1:9/"] };
 
-/** nginx on a port, in front of the server at `backend`, with the shipped file. */
-export const startNginx = (port: number, ...backends: readonly number[]): Promise<FrontCache> =>
-  runNginx(port, (folder) => {
-    let site = readFileSync("config/nginx/mapwright.conf", "utf8");
-    site = replaced(site, "/var/cache/nginx/mapwright", join(folder, "cache"));
-    const servers = backends.map((backend) => `server 127.0.0.1:${backend};`);
-    site = replaced(site, "server 127.0.0.1:8080;", servers.join(" "));
-    return replaced(site, "listen 80;", `listen 127.0.0.1:${port};`);
-  });
-
-/** The same as somebody sets it up who has read nothing. @param more directives beside `proxy_pass` */
+/** nginx as somebody sets it up who has read nothing. @param more directives beside `proxy_pass` */
 export const startPlainNginx = (port: number, backend: number, more = ""): Promise<FrontCache> =>
   runNginx(
     port,
@@ -25,8 +15,8 @@ export const startPlainNginx = (port: number, backend: number, more = ""): Promi
       `server { listen 127.0.0.1:${port}; location / { proxy_pass http://127.0.0.1:${backend}; ${more} } }`,
   );
 
-/** @param siteOf what is in its http section; it may use the folder */
-async function runNginx(port: number, siteOf: (folder: string) => string): Promise<FrontCache> {
+/** nginx on a port. @param siteOf what is in its http section; it may use the folder */
+export async function runNginx(port: number, siteOf: (folder: string) => string): Promise<FrontCache> {
   const folder = mkdtempSync(join(tmpdir(), "mapwright-nginx-"));
   const site = siteOf(folder);
   const folders = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
