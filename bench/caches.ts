@@ -31,7 +31,7 @@ export function freePort(): Promise<number> {
 }
 
 /** `config/varnish/nodes.vcl` for several servers, each asked every half second whether it is well. */
-export function varnishNodes(backends: readonly number[]): string {
+function varnishNodes(backends: readonly number[]): string {
   const text = readFileSync("config/varnish/nodes.vcl", "utf8").replaceAll(
     ".interval = 2s",
     ".interval = 0.5s",

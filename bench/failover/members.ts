@@ -5,11 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { parse, stringify } from "yaml";
 import { handOver, serviceAccount, spawnOptions } from "../../src/local-services/account.js";
 import { programsFor } from "../../src/local-services/cluster.js";
 import { freePort } from "../caches.js";
 
-/** PostgreSQL with three Patroni members in synchronous mode, etcd, and HAProxy that asks each member every second. */
+/** PostgreSQL with three Patroni members by the shipped file, etcd, and HAProxy that asks each member every second. */
 
 export interface Timing {
   readonly ttl: number;
@@ -201,62 +202,38 @@ export class Members {
 
   private configure({ name, port, restPort }: Member): void {
     const { ttl, loopWait, retryTimeout } = this.timing;
-    const data = join(this.folder, name);
     const file = join(this.folder, `${name}.yml`);
-    writeFileSync(
-      file,
-      `scope: mapwright
-name: ${name}
-restapi: { listen: "127.0.0.1:${restPort}", connect_address: "127.0.0.1:${restPort}" }
-etcd3: { host: "127.0.0.1:${this.etcdPort}" }
-bootstrap:
-  dcs:
-    ttl: ${ttl}
-    loop_wait: ${loopWait}
-    retry_timeout: ${retryTimeout}
-    synchronous_mode: true
-    primary_start_timeout: 0
-    postgresql: { use_pg_rewind: true, parameters: { max_connections: 100, wal_log_hints: "on" } }
-  initdb: [ { encoding: UTF8 }, { locale: C.UTF-8 }, { auth: trust } ]
-postgresql:
-  listen: "127.0.0.1:${port}"
-  connect_address: "127.0.0.1:${port}"
-  data_dir: "${data}"
-  bin_dir: "${programsFor(this.folder)}"
-  use_unix_socket: false
-  pg_hba: [ "host all all 127.0.0.1/32 trust", "host replication all 127.0.0.1/32 trust" ]
-  parameters: { unix_socket_directories: "", shared_buffers: 128MB }
-  authentication:
-    superuser: { username: postgres, password: none }
-    replication: { username: replicator, password: none }
-`,
-    );
+    const settings = parse(readFileSync("config/patroni/patroni.yml", "utf8"));
+    const place = (at: number) => ({
+      listen: `127.0.0.1:${at}`,
+      connect_address: `127.0.0.1:${at}`,
+    });
+    settings.name = name;
+    settings.restapi = place(restPort);
+    settings.etcd3 = { hosts: [`127.0.0.1:${this.etcdPort}`] };
+    Object.assign(settings.bootstrap.dcs, { ttl, loop_wait: loopWait, retry_timeout: retryTimeout });
+    settings.bootstrap.initdb = [{ encoding: "UTF8" }, { locale: "C.UTF-8" }, { auth: "trust" }];
+    Object.assign(settings.postgresql, {
+      ...place(port),
+      data_dir: join(this.folder, name),
+      bin_dir: programsFor(this.folder),
+      use_unix_socket: false,
+      pg_hba: ["host all all 127.0.0.1/32 trust", "host replication all 127.0.0.1/32 trust"],
+      parameters: { unix_socket_directories: "", shared_buffers: "128MB" },
+    });
+    writeFileSync(file, stringify(settings));
     handOver(file, this.account);
   }
 
   private startProxy(): void {
     const file = join(this.folder, "haproxy.cfg");
-    const servers = this.members.map(
-      ({ name, port, restPort }) => `    server ${name} 127.0.0.1:${port} check port ${restPort}`,
-    );
-    writeFileSync(
-      file,
-      `defaults
-    mode tcp
-    timeout connect 2s
-    timeout client 1h
-    timeout server 1h
-    timeout check 1s
-
-listen primary
-    bind 127.0.0.1:${this.proxyPort}
-    option httpchk
-    http-check send meth OPTIONS uri /primary
-    http-check expect status 200
-    default-server inter 1s fall 1 rise 1 on-marked-down shutdown-sessions
-${servers.join("\n")}
-`,
-    );
+    const text = readFileSync("config/haproxy/postgresql.cfg", "utf8")
+      .replace("127.0.0.1:5000", `127.0.0.1:${this.proxyPort}`)
+      .replaceAll(/10\.0\.0\.2(\d):5432 check port 8008/g, (_, number: string) => {
+        const { port, restPort } = this.members[Number(number) - 1]!;
+        return `127.0.0.1:${port} check port ${restPort}`;
+      });
+    writeFileSync(file, text);
     handOver(file, this.account);
     this.others.push(this.spawn("haproxy", ["-f", file, "-db"], "haproxy.log"));
   }

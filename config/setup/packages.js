@@ -110,6 +110,8 @@ function needs(purpose) {
     { wanted: purpose === "test", met: () => hasCommand("pgbouncer"), packages: () => ["pgbouncer"] },
     // Alerts are fired, and the page of metrics is read.
     { wanted: purpose === "test", met: () => hasCommand("promtool"), packages: () => ["prometheus"] },
+    // Settings of theirs are read.
+    { wanted: purpose === "test", met: () => hasCommand("patroni"), packages: () => ["patroni"] },
     // A store for files with the interface of S3.
     {
       wanted: purpose === "test",

@@ -55,7 +55,8 @@ export const sections: readonly Section[] = [
     title: "Operating",
     about: "Running the server: set-up, safety, growth, trouble.",
     groups: [
-      group("Set it up", "install", "first-settings", "behind-a-proxy", "systemd"),
+      group("Plans", "one-machine", "three-machines", "large"),
+      group("Set it up", "install", "first-settings", "behind-a-proxy", "systemd", "containers"),
       group("Keep it safe", "backup", "restore", "upgrade", "move-to-another-machine"),
       group(
         "Let it grow",

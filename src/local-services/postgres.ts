@@ -46,7 +46,7 @@ export async function startPostgres(context: ServiceContext): Promise<StartedPos
           context.progress("Creating the private database.");
           createCluster(tools, folder, secrets, durable);
         } else if (context.freshSecrets) setPasswords(tools, secrets);
-        for (const name of ["postgresql.conf", "pg_hba.conf"]) {
+        for (const name of ["postgresql.conf", "maps.conf", "pg_hba.conf"]) {
           copyFileSync(new URL(`postgresql/${name}`, configFolder), join(folder, name));
           handOver(join(folder, name), place.account);
         }

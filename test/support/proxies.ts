@@ -92,16 +92,19 @@ export async function startCaddy({ tls, nodes }: Required<Front>): Promise<Front
   const folder = mkdtempSync(join(tmpdir(), "mapwright-caddy-"));
   const file = join(folder, "Caddyfile");
   let text = readFileSync("config/caddy/Caddyfile", "utf8");
-  text = replaced(text, "to 127.0.0.1:8080", `to ${nodes.map((node) => `127.0.0.1:${node}`).join(" ")}`);
   text = replaced(text, "health_interval 2s", "health_interval 500ms");
   const { certificate, key } = tls.certificate;
-  text = replaced(text, "maps.example.org {", `maps.example.org {\n\ttls ${certificate} ${key}`);
+  text = replaced(text, "maps.example.org} {", `maps.example.org} {\n\ttls ${certificate} ${key}`);
   const head = `{\n\tadmin off\n\thttp_port ${port}\n\thttps_port ${tls.port}\n\tdefault_bind 127.0.0.1\n}\n`;
   writeFileSync(file, head + text);
   return running(
     spawn("caddy", ["run", "--config", file, "--adapter", "caddyfile"], {
       stdio: ["ignore", "pipe", "pipe"],
-      env: { ...withSystemPrograms(), HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },
+      env: {
+        ...withSystemPrograms(),
+        ...{ HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },
+        NODES: nodes.map((node) => `127.0.0.1:${node}`).join(" "),
+      },
     }),
     port,
     folder,
