@@ -28,6 +28,7 @@ const byGroup: Readonly<Record<string, Share>> = {
   "Users, tidying up, limits": "users",
   "Set it up": "set-up",
   "Keep it safe": "set-up",
+  Plans: "growth",
   "Let it grow": "growth",
   "Watch it": "growth",
 };
