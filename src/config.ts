@@ -89,6 +89,14 @@ export const configSchema = z.strictObject({
     })
     .superRefine(requireFilesOfTls)
     .default("postgresql:///mapwright"),
+  /** The address past a pooler that `databaseUrl` leads to; "" = that is PostgreSQL itself. */
+  databaseDirectUrl: text
+    .superRefine((url, context) => {
+      const message = url === "" ? undefined : problemOf(url);
+      if (message !== undefined) context.addIssue({ code: "custom", message: `${message}; or nothing` });
+    })
+    .superRefine(requireFilesOfTls)
+    .default(""),
   redisUrl: text
     .refine((url) => parseRedisUrl(url) !== undefined, addressesOfRedis)
     .default("redis://127.0.0.1:6379/0"),
@@ -465,6 +473,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
 /** Keys whose values may contain a password: errors do not show them. */
 const secrets: ReadonlySet<string> = new Set([
   "databaseUrl",
+  "databaseDirectUrl",
   "redisUrl",
   "tilesRedisUrl",
   "blobs",

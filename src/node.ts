@@ -104,6 +104,8 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   const nodeId = randomBytes(6).toString("hex");
   const db = openDatabase({
     url: config.databaseUrl,
+    directUrl: config.databaseDirectUrl,
+    onServerChanged: () => render.renew(),
     nodeId,
     connections: config.databaseConnections,
     statementTimeoutMs: config.statementTimeoutMs,

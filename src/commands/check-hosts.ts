@@ -8,7 +8,7 @@ import { reasonOf } from "./environment.js";
 export async function checkHosts(address: string): Promise<Check[]> {
   const hosts = hostsOf(address);
   if (hosts.length === 1) return [];
-  const states = await Promise.all(hosts.map(askHost));
+  const states = await Promise.all(hosts.map((host) => askHost(host)));
   const primaries = states.filter(({ is }) => is === "primary");
   const last = primaries
     .map(({ timeline }) => timeline)

@@ -72,6 +72,7 @@ function masked(config: Config): Config {
   return {
     ...config,
     databaseUrl: maskUrl(config.databaseUrl),
+    databaseDirectUrl: maskUrl(config.databaseDirectUrl),
     redisUrl: maskUrl(config.redisUrl),
     ...(config.tilesRedisUrl !== "" && { tilesRedisUrl: maskUrl(config.tilesRedisUrl) }),
     edge: { ...config.edge, urls: config.edge.urls.map(maskUrl), token: maskToken(config.edge.token) },

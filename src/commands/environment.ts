@@ -160,6 +160,7 @@ async function withConnections<T>(
 ): Promise<T> {
   const db = openDatabase({
     url: config.databaseUrl,
+    directUrl: config.databaseDirectUrl,
     connections: 2,
     statementTimeoutMs: config.statementTimeoutMs,
     log,
@@ -236,8 +237,8 @@ export async function connected(
 /** For a server that is to be started with a database that is there. @throws CommandError */
 export async function requireDatabase(config: Config): Promise<void> {
   const log = createLog("silent", "mapwright");
-  const { databaseUrl: url, statementTimeoutMs } = config;
-  const db = openDatabase({ url, connections: 1, statementTimeoutMs, log });
+  const { databaseUrl: url, databaseDirectUrl: directUrl, statementTimeoutMs } = config;
+  const db = openDatabase({ url, directUrl, connections: 1, statementTimeoutMs, log });
   try {
     const client = await connected(db, "Set DATABASE_URL, or start a private one with --local.");
     await client.end();

@@ -35,7 +35,13 @@ Examples:
     .action(async (options: { check?: boolean }, command: Command) => {
       const config = configOf(env, command);
       const log = createLog("silent", "mapwright");
-      const db = openDatabase({ url: config.databaseUrl, connections: 1, statementTimeoutMs: 0, log });
+      const db = openDatabase({
+        url: config.databaseUrl,
+        directUrl: config.databaseDirectUrl,
+        connections: 1,
+        statementTimeoutMs: 0,
+        log,
+      });
       try {
         const client = await connected(db, adviceWithoutDatabase(config));
         try {

@@ -58,7 +58,13 @@ async function withImports<T>(
   const { config } = options;
   // `progress` reports what is loaded here.
   const log = options.log.child({}, { level: options.log.isLevelEnabled("debug") ? "debug" : "warn" });
-  const db = openDatabase({ url: config.databaseUrl, connections: 4, statementTimeoutMs: 600_000, log });
+  const db = openDatabase({
+    url: config.databaseUrl,
+    directUrl: config.databaseDirectUrl,
+    connections: 4,
+    statementTimeoutMs: 600_000,
+    log,
+  });
   const transfer = createTransferHost(config, log);
   try {
     return await work({ db, transfer, log, config });

@@ -15,17 +15,23 @@ import {
   type SlotWait,
 } from "./connection-slots.js";
 import { sharedCores } from "./database-cores.js";
-import { connectionOf, destroy, HoldingClient, isReady } from "./heartbeat.js";
-import { requireOwnSession } from "./own-session.js";
-import { PreparedStatements } from "./prepared-statements.js";
+import { DirectConnections } from "./direct-connections.js";
+import { connectionOf, destroy, isReady } from "./heartbeat.js";
+import { OpenConnections } from "./open-connections.js";
 import { followReports, Primary, refusalOf } from "./primary.js";
-import { keptAlive, sessionOptions } from "./session-settings.js";
+import { keptAlive, sessionOptions, silenceMs } from "./session-settings.js";
+import { AnotherServer } from "./setting-query.js";
+import { SessionStatements, type Statements, TransactionStatements } from "./statements.js";
 import { Watchdog } from "./watchdog.js";
 
 /** The connections of a node: opened when needed, watched, and handed out by purpose. */
 
 export interface DatabaseOptions {
   readonly url: string;
+  /** Past the pooler that `url` leads to, which hands out a session for each transaction; "" or absent = `url` is no pooler's. */
+  readonly directUrl?: string | undefined;
+  /** Behind a pooler: another server takes writes than before, or it was restarted. */
+  readonly onServerChanged?: () => void;
   /** Set as `mapwright.node` in the sessions of the pool, so that changes are attributed to this node. */
   readonly nodeId?: string;
   readonly connections: number;
@@ -58,6 +64,9 @@ const settingsOf = (timeoutMs: number, nodeId = "") => ({
   "mapwright.node": nodeId,
 });
 
+/** Behind a pooler the timeouts of a machine that is gone are between it and the server: only this one is of the transaction. */
+const ofTransactions = { idle_in_transaction_session_timeout: silenceMs } as const;
+
 /** Time to wait for a response beyond the statement timeout of the server. */
 const responseGraceMs = 5_000;
 /** Batches of lists that may wait for their turn. */
@@ -87,23 +96,23 @@ export class Connections {
   /** Semaphore of lists, each admitted for a batch: a slot for one costs PostgreSQL nothing while its reader is busy. */
   readonly batches: FairSemaphore;
   readonly abandoned = new AbandonedReads();
-  readonly statements = new PreparedStatements();
+  readonly statements: Statements;
+  private readonly direct: DirectConnections;
   private pool: pg.Pool;
   private readonly primary: Primary;
+  private readonly isPooled: boolean;
   private readonly watchdog = new Watchdog<pg.ClientBase>(destroy);
-  /** All that are open, of the pool and beside it, and the server of each. */
-  private readonly open = new Map<pg.ClientBase, DatabaseHost>();
+  private readonly open = new OpenConnections();
   /** Connections of the present pool. */
   private pooled = new WeakSet<pg.ClientBase>();
-  private isCut = false;
   private readonly mostSilenceMs: number;
   private readonly log: Log;
 
   constructor(readonly options: DatabaseOptions) {
     this.log = options.log;
     this.mostSilenceMs = options.statementTimeoutMs + responseGraceMs;
-    const { connections, url } = options;
-    const mostSlow = mostSlowOf(connections, sharedCores(url));
+    const { connections, url, directUrl = "", statementTimeoutMs, nodeId } = options;
+    const mostSlow = mostSlowOf(connections, sharedCores(directUrl || url));
     this.slots = new ConnectionSlots(connections, undefined, undefined, mostSlow);
     this.batches = new FairSemaphore({
       permits: connections,
@@ -112,10 +121,25 @@ export class Connections {
       timeoutMs: batchWaitMs,
       refusal: "Too many long lists are being read now.",
     });
-    this.primary = new Primary(url, {
-      onMoved: (to) => this.moved(to),
-      onGone: (host) => this.closeThoseOf((other) => other === host),
-    });
+    const { open } = this;
+    const follows = {
+      onMoved: (to: DatabaseHost, from: Primary) => this.moved(to, from),
+      onGone: (host: DatabaseHost) => open.closeThoseOf((other) => other === host),
+    };
+    const settings = settingsOf(statementTimeoutMs, nodeId);
+    this.isPooled = directUrl !== "";
+    this.primary = new Primary(url, { ...follows, isPooled: this.isPooled });
+    const direct = this.isPooled ? new Primary(directUrl, follows) : this.primary;
+    this.direct = new DirectConnections(
+      direct,
+      open,
+      settingsOf(0),
+      this.isPooled ? () => this.serverChanged() : undefined,
+    );
+    const { server } = this.direct;
+    this.statements = server
+      ? new TransactionStatements({ ...settings, ...ofTransactions }, () => server.current)
+      : new SessionStatements();
     this.pool = this.openPool();
   }
 
@@ -125,7 +149,7 @@ export class Connections {
   }
 
   private openPool(): pg.Pool {
-    const { primary, open } = this;
+    const { primary, open, isPooled } = this;
     const { connections, statementTimeoutMs, nodeId } = this.options;
     /** To the server that takes writes when it is opened. */
     class PrimaryClient extends pg.Client {
@@ -133,8 +157,7 @@ export class Connections {
         const host = primary.latest;
         super({ ...options, connectionString: host.url });
         followReports(this);
-        open.set(this, host);
-        this.once("end", () => open.delete(this));
+        open.add(this, host);
       }
     }
     const pooled = new WeakSet<pg.ClientBase>();
@@ -143,7 +166,7 @@ export class Connections {
       Client: PrimaryClient as unknown as new () => pg.ClientBase,
       verify: (client, done) => done(refusalOf(client)),
       max: connections,
-      options: sessionOptions(settingsOf(statementTimeoutMs, nodeId)),
+      ...(!isPooled && { options: sessionOptions(settingsOf(statementTimeoutMs, nodeId)) }),
       application_name: "mapwright",
       connectionTimeoutMillis: 5_000,
       ...keptAlive,
@@ -156,7 +179,7 @@ export class Connections {
     pool.on("connect", (client) => {
       client.on("error", () => undefined);
       pooled.add(client);
-      if (this.isCut) destroy(client);
+      if (open.isCut) destroy(client);
     });
     return pool;
   }
@@ -220,23 +243,19 @@ export class Connections {
   }
 
   /** @throws Failure busy, also when it is no session of its own */
-  async dedicated(): Promise<pg.Client> {
-    return this.primary.connect((host) => this.openOwn(host)).catch(connectFailed);
+  dedicated(): Promise<pg.Client> {
+    return this.direct.dedicated();
   }
 
-  private async openOwn(host: DatabaseHost): Promise<pg.Client> {
-    const open = () => new HoldingClient(host.url, settingsOf(0)).open();
-    const client = await open();
-    this.open.set(client, host);
-    client.once("end", () => this.open.delete(client));
-    if (this.isCut) destroy(client);
-    try {
-      await requireOwnSession(client, open);
-      return client;
-    } catch (error) {
-      await client.end().catch(() => undefined);
-      throw error;
-    }
+  /** After a statement that has met another server than that of the direct connections, which may have changed. Never rejects. */
+  async askAgain(error: unknown): Promise<void> {
+    if (error instanceof AnotherServer)
+      await Promise.resolve(this.direct.server?.again()).catch(() => undefined);
+  }
+
+  private serverChanged(): void {
+    this.log.warn("the database was restarted, or another server has taken its place");
+    this.options.onServerChanged?.();
   }
 
   /** @throws UnfitSession when the server has said that it takes no writes */
@@ -252,19 +271,15 @@ export class Connections {
   }
 
   /** Another server is the primary: what the one before says does not count any more, and it may never say it. */
-  private moved(to: DatabaseHost): void {
+  private moved(to: DatabaseHost, primary: Primary): void {
     this.log.warn({ server: to.name }, "another server of DATABASE_URL takes writes now");
-    this.renew();
-    this.closeThoseOf((host) => host !== to);
-  }
-
-  private closeThoseOf(isMeant: (host: DatabaseHost) => boolean): void {
-    for (const [client, host] of this.open) if (isMeant(host)) destroy(client);
+    if (primary === this.primary) this.renew();
+    this.open.closeThoseOf((host) => host !== to && primary.hosts.includes(host));
   }
 
   /** The server of this connection takes no writes any more: no other connection to it is used again. */
   private demoted(client: pg.ClientBase): void {
-    const host = this.open.get(client);
+    const host = this.open.hostOf(client);
     if (host) this.primary.lose(host);
     if (this.pooled.has(client)) this.renew();
   }
@@ -289,8 +304,7 @@ export class Connections {
 
   /** Closes all connections at once, and each that is opened yet: requests that wait for the database fail. */
   cut(): void {
-    this.isCut = true;
-    this.closeThoseOf(() => true);
+    this.open.cut();
   }
 
   async close(): Promise<void> {

@@ -49,10 +49,10 @@ export async function requireOwnSession(client: pg.Client, another: () => Promis
 
 export const standby = (): UnfitSession =>
   new UnfitSession("the server is a standby, which takes no writes", "Let DATABASE_URL lead to the primary.");
-export const readOnly = (): UnfitSession =>
+export const readOnly = (setting = "DATABASE_URL"): UnfitSession =>
   new UnfitSession(
     "the server is read-only (default_transaction_read_only)",
-    "Let DATABASE_URL lead to the primary, or let that server take writes.",
+    `Let ${setting} lead to the primary, or let that server take writes.`,
   );
 
 async function sessionOf(client: pg.ClientBase): Promise<Session> {

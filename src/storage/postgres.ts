@@ -21,6 +21,7 @@ import {
   streamBytes,
   streamRows,
 } from "./row-stream.js";
+import { AnotherServer } from "./setting-query.js";
 
 /** PostgreSQL: connection pool, transactions, and cursors for large results. */
 
@@ -220,7 +221,7 @@ class PooledDatabase implements Database {
   }
 
   execute(text: string, values: readonly unknown[] = []): Promise<number> {
-    return this.autocommit(async (client) => (await client.query(text, values as unknown[])).rowCount ?? 0);
+    return this.autocommit((client) => this.connections.statements.execute(client, text, values));
   }
 
   private readSignal(): AbortSignal | undefined {
@@ -232,6 +233,7 @@ class PooledDatabase implements Database {
     signal: AbortSignal | undefined,
     work: (client: pg.ClientBase) => Promise<T>,
     ownTimeoutMs = Number.POSITIVE_INFINITY,
+    isRepeated = false,
   ): Promise<T> {
     const { connections, use } = this;
     const { client, release } = await connections.lease({
@@ -257,7 +259,8 @@ class PooledDatabase implements Database {
     } catch (error) {
       if (endsConnection(error)) broken = error as Error;
       if (cancelling) markCancelled(error);
-      throw isConnectionLost(error) ? connectionLost(error) : error;
+      if (!(error instanceof AnotherServer) || isRepeated)
+        throw isConnectionLost(error) ? connectionLost(error) : error;
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener("abort", cancel);
@@ -266,6 +269,9 @@ class PooledDatabase implements Database {
       if (cancelling && !(await cancelling.end())) broken ??= new Error("A cancel request is on its way.");
       release(broken);
     }
+    // It may have been restarted.
+    await connections.askAgain(broken);
+    return this.reading(signal, work, ownTimeoutMs, true);
   }
 
   /** A connection to write. */
@@ -302,6 +308,7 @@ class PooledDatabase implements Database {
         if (!isConnectionLost(error)) throw error;
         if (!isUndone(error)) throw outcomeUnknown(error);
         if (attempt === mostAttempts) throw connectionLost(error);
+        await this.connections.askAgain(error);
       } finally {
         release(broken);
       }
@@ -314,7 +321,7 @@ class PooledDatabase implements Database {
     for (let attempt = 1; ; attempt++) {
       const lease = await this.writer();
       try {
-        await lease.client.query("begin");
+        await connections.statements.begin(lease.client);
         // A server that is kept from writing says so with its answer.
         connections.requireWritable(lease.client);
         return lease;
@@ -322,6 +329,7 @@ class PooledDatabase implements Database {
         lease.release(error as Error);
         if (!isConnectionLost(error)) throw error;
         if (attempt === mostAttempts) throw connectionLost(error);
+        await connections.askAgain(error);
       }
     }
   }
@@ -380,12 +388,14 @@ class PooledDatabase implements Database {
       values: readonly unknown[] = [],
       options?: QueryOptions,
     ): Promise<Row[]> =>
-      inTurn(text, () => connections.statements.run<Row>(client, text, values, options?.prepare === true));
+      inTurn(text, () =>
+        connections.statements.runInside<Row>(client, text, values, options?.prepare === true),
+      );
     return {
       query,
       write: query,
       execute: (text, values = []) =>
-        inTurn(text, async () => (await client.query(text, values as unknown[])).rowCount ?? 0),
+        inTurn(text, () => connections.statements.executeInside(client, text, values)),
       lookup: async <Row extends object>({ text, values }: Lookup, key: number): Promise<Row | undefined> =>
         (await query<Row>(text, [[key], ...values], { prepare: true }))[0],
     };

@@ -33,11 +33,11 @@ export interface HostState {
 
 const unknown = { version: "", isSynchronous: false, timeline: "", position: 0n };
 
-/** Asks a server what it is. Never rejects. */
-export async function askHost(host: DatabaseHost): Promise<HostState> {
+/** Asks a server what it is. Never rejects. @param isPooled it is a pooler, which may refuse settings of sessions */
+export async function askHost(host: DatabaseHost, isPooled = false): Promise<HostState> {
   const client = new pg.Client({
     connectionString: host.url,
-    options: sessionOptions({}),
+    ...(!isPooled && { options: sessionOptions({}) }),
     application_name: "mapwright",
     connectionTimeoutMillis: answerMs,
     query_timeout: answerMs,
@@ -70,9 +70,11 @@ export async function askHost(host: DatabaseHost): Promise<HostState> {
 
 export interface PrimaryOptions {
   /** Another server than before takes writes. */
-  readonly onMoved?: (to: DatabaseHost) => void;
+  readonly onMoved?: (to: DatabaseHost, by: Primary) => void;
   /** A server that took writes answers nobody, and none has taken its place. */
   readonly onGone?: (host: DatabaseHost) => void;
+  /** The servers are poolers. */
+  readonly isPooled?: boolean;
 }
 
 export class Primary {
@@ -139,14 +141,14 @@ export class Primary {
   }
 
   private async search(): Promise<void> {
-    const states = await askAll(this.hosts);
+    const states = await askAll(this.hosts, this.options.isPooled);
     const found = newest(states);
     if (found) {
       const isOther = this.hasFound && found !== this.last;
       this.known = this.last = found;
       this.hasFound = true;
       this.failure = undefined;
-      if (isOther) this.options.onMoved?.(found);
+      if (isOther) this.options.onMoved?.(found, this);
       return;
     }
     this.failure = noPrimary(states);
@@ -167,12 +169,12 @@ const mayBeGone = (error: unknown): boolean =>
 const goingCodes: ReadonlySet<string> = new Set(["57P01", "57P02", "57P03"]);
 
 /** What the servers say, until one takes writes and the others had some time, too. */
-function askAll(hosts: readonly DatabaseHost[]): Promise<readonly HostState[]> {
+function askAll(hosts: readonly DatabaseHost[], isPooled = false): Promise<readonly HostState[]> {
   const states: HostState[] = [];
   let timer: NodeJS.Timeout | undefined;
   return new Promise<readonly HostState[]>((resolve) => {
     for (const host of hosts)
-      void askHost(host).then((state) => {
+      void askHost(host, isPooled).then((state) => {
         states.push(state);
         if (states.length === hosts.length) resolve(states);
         else if (state.is === "primary") timer ??= setTimeout(() => resolve([...states]), othersMs);

@@ -16,14 +16,6 @@ const patienceMs = 1_000;
  * closed if other lists wait for a slot.
  */
 const longestWaits = 2;
-/** Time after which the server ends the statement of a stream, should this process be gone. */
-const longestStreamMs = 3_600_000;
-/**
- * For so long a part of a batch may lie unread: while its consumer takes what came before, and then waits for its turn. To the
- * server's kernel it looks as if this machine were gone.
- */
-const longestUnreadMs = 120_000;
-
 /** Options of a streamed result of which `Last` is known at the end of each batch. */
 interface Streaming<Last> {
   readonly signal?: AbortSignal;
@@ -198,11 +190,8 @@ class Reading<Batch> {
     private readonly request: BatchRequest<Batch> & { readonly canBeResumed: boolean },
   ) {
     const { client } = lease;
-    // PostgreSQL would count the time of all batches together, and of the consumer between them; `read` limits each batch. A
-    // failure is one of the cursor too.
-    client
-      .query(`set statement_timeout = ${longestStreamMs}; set tcp_user_timeout = ${longestUnreadMs}`)
-      .catch(() => undefined);
+    // PostgreSQL would count the time of all batches together, and of the consumer between them; `read` limits each batch.
+    connections.statements.reserve(client);
     // Others' batches may keep it waiting for its first turn for longer than PostgreSQL may be silent.
     connections.expectNothing(client);
     request.signal?.addEventListener("abort", this.abort, { once: true });
@@ -217,12 +206,16 @@ class Reading<Batch> {
       leave();
       return undefined;
     }
-    this.reader ??= request.open(lease, statement);
     const begun = performance.now();
     this.isRunning = true;
     this.timer = setTimeout(() => this.cancel(), request.batchTimeoutMs);
     connections.expectAnswer(lease.client);
     try {
+      if (!this.reader) {
+        const beginning = connections.statements.beginReading(lease.client);
+        if (beginning) await beginning;
+        this.reader = request.open(lease, statement);
+      }
       return await this.reader.next(size);
     } catch (error) {
       this.hasFailed = true;
@@ -312,7 +305,7 @@ class Reading<Batch> {
     clearTimeout(late);
     await this.endCancelling();
     if (!this.lost)
-      await lease.client.query("reset statement_timeout; reset tcp_user_timeout").catch((error: Error) => {
+      await connections.statements.endReading(lease.client).catch((error: Error) => {
         this.lost = error;
       });
     lease.release(this.lost);

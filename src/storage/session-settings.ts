@@ -4,7 +4,7 @@
  */
 
 /** How long a session may keep what it holds without a word of its process. */
-const silenceMs = 20_000;
+export const silenceMs = 20_000;
 /** Keep-alive of TCP: when the kernel asks an unused connection whether the other end is there, and how often. */
 const keepAliveMs = 10_000;
 const probeMs = 5_000;

@@ -1,0 +1,129 @@
+import t from "tap";
+import { openDatabase } from "../../src/storage/postgres.js";
+import { freshDatabase } from "../support/database.js";
+import { quietLog } from "../support/log.js";
+import { startPgBouncer } from "../support/pgbouncer.js";
+
+/** Statements through PgBouncer in transaction mode, whose few sessions are each transaction's anew. */
+
+const database = await freshDatabase();
+const pooler = await startPgBouncer(database.url, "transaction", "default_pool_size = 3");
+const db = openDatabase({
+  url: pooler.url,
+  directUrl: database.url,
+  nodeId: "node-1",
+  connections: 8,
+  statementTimeoutMs: 7_000,
+  log: quietLog,
+});
+t.teardown(async () => {
+  await db.close();
+  await pooler.stop();
+  await database.drop();
+});
+
+interface Settings {
+  readonly path: string;
+  readonly timeout: string;
+  readonly node: string;
+}
+const settings = `select current_setting('search_path') as path, current_setting('statement_timeout') as timeout,
+  current_setting('mapwright.node', true) as node`;
+const wanted: Settings = { path: "mapwright,public", timeout: "7s", node: "node-1" };
+/** A session may be one that nobody has set anything in. */
+const many = <T>(work: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: 40 }, work));
+
+t.test("each statement has its settings, alone and in a transaction", async (t) => {
+  for (const rows of await many(() => db.query<Settings>(settings, [], { prepare: true })))
+    t.same(rows, [wanted]);
+  for (const rows of await many(() => db.write<Settings>(`${settings} where $1 = 1`, [1], { prepare: true })))
+    t.same(rows, [wanted]);
+  for (const [rows, after] of await many(() =>
+    db.transaction(async (tx) => {
+      await tx.execute("set local statement_timeout = '1s'");
+      const inside = await tx.query<Settings>(settings);
+      await tx.execute("set local statement_timeout to default");
+      return [inside, await tx.query<Settings>(settings)] as const;
+    }),
+  )) {
+    t.same(rows, [{ ...wanted, timeout: "1s" }]);
+    t.same(after, [wanted]);
+  }
+});
+
+t.test("nothing is left in a session, and nothing has a name there", async (t) => {
+  const { default: pg } = await import("pg");
+  const found = await Promise.all(
+    Array.from({ length: 3 }, async () => {
+      const client = new pg.Client({ connectionString: pooler.url });
+      await client.connect();
+      await client.query("begin");
+      const { rows } = await client.query(
+        `select current_setting('mapwright.node', true) as node, (select count(*)::int from pg_prepared_statements) as named,
+           current_setting('default_transaction_read_only') as readonly, pg_sleep(0.2)`,
+      );
+      await client.end();
+      return rows[0] as object;
+    }),
+  );
+  for (const row of found) t.match(row, { named: 0, readonly: "off" });
+  for (const row of found) t.notMatch(row, { node: "node-1" });
+});
+
+t.test("errors are those of the statement", async (t) => {
+  await t.rejects(db.query("select 1 / 0"), { code: "22012" });
+  await t.rejects(db.execute("insert into nothing values ($1)", [1]), { code: "42P01" });
+  await t.rejects(
+    db.transaction((tx) => tx.execute("select 1 / 0")),
+    { code: "22012" },
+  );
+  t.same(await db.query("select 1 as one"), [{ one: 1 }]);
+});
+
+t.test("long results come in batches, and are left early", async (t) => {
+  const text = "select n, repeat('x', 1000) as x from generate_series(1, 3000) n order by n";
+  const counts = await Promise.all(
+    Array.from({ length: 6 }, async () => {
+      let count = 0;
+      for await (const rows of db.stream(text, [], { batch: 100 })) count += rows.length;
+      return count;
+    }),
+  );
+  t.same(counts, Array(6).fill(3_000));
+  for (let n = 0; n < 6; n++)
+    for await (const rows of db.stream(text, [], { batch: 10 })) {
+      t.equal(rows.length, 10);
+      break;
+    }
+  let bytes = 0;
+  for await (const { chunks } of db.streamBytes(
+    "select repeat('y', 1000) from generate_series(1, 3000)",
+    [],
+    {
+      separator: ",",
+    },
+  ))
+    bytes += chunks.reduce((sum, { length }) => sum + length, 0);
+  t.equal(bytes, 3_000 * 1_001 - 1);
+  await t.rejects(
+    (async () => {
+      for await (const _ of db.stream("select 1 / (n - 5) from generate_series(1, 10) n", [], { batch: 2 }));
+    })(),
+    { code: "22012" },
+  );
+  t.equal((await many(() => db.query("select 1"))).length, 40);
+});
+
+t.test("a statement is cancelled, and nobody else's", async (t) => {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const cancelled = [1, 2].map(() => t.rejects(db.query("select pg_sleep(30)", [], { signal })));
+  // The one session that is left is the others'.
+  const others = [many(() => db.query("select pg_sleep(0.02)"))];
+  await others[0];
+  others.push(many(() => db.query("select pg_sleep(0.02)")));
+  controller.abort();
+  await Promise.all(cancelled);
+  await t.resolves(Promise.all(others));
+  t.equal(db.counts().cancelRequests >= 2, true);
+});
