@@ -14,6 +14,14 @@ export interface DatabaseHost {
   readonly name: string;
 }
 
+/** What processes that work for a node need to know to reach the database. */
+export interface HostAddress {
+  /** Of several servers first that which takes writes. */
+  readonly databaseUrl: string;
+  /** Behind a pooler: which server and database it has to lead to, "" when that is not known yet; absent = it is no pooler's. */
+  readonly databaseServer?: string;
+}
+
 /** Where `pg` and libpq look when an address names no server. */
 type Environment = Readonly<Record<string, string | undefined>>;
 

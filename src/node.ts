@@ -39,7 +39,7 @@ import { ReadAhead } from "./features/read-ahead.js";
 import { createImageHost } from "./hosts/image.js";
 import { PictureFiles, withPictureFiles } from "./hosts/picture-files.js";
 import { Pictures } from "./hosts/pictures.js";
-import { startRenderHost } from "./hosts/render.js";
+import { type RenderHost, startRenderHost } from "./hosts/render.js";
 import { createTransferHost } from "./hosts/transfer.js";
 import { type CachedAnswer, cachedRoute } from "./http/cached.js";
 import { createServer } from "./http/server.js";
@@ -102,10 +102,11 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     throw new Error(`The data folder ${config.dataDir} cannot be made: ${error.message}`);
   });
   const nodeId = randomBytes(6).toString("hex");
+  let drawing: RenderHost | undefined;
   const db = openDatabase({
     url: config.databaseUrl,
     directUrl: config.databaseDirectUrl,
-    onServerChanged: () => render.renew(),
+    onServerChanged: () => drawing?.renew(),
     nodeId,
     connections: config.databaseConnections,
     statementTimeoutMs: config.statementTimeoutMs,
@@ -122,7 +123,8 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   const image = createImageHost(config, log);
   const stored = await openBlobs(config);
   const folder = await PictureFolder.open(join(config.dataDir, "drawn-pictures"), { blobs: stored, image });
-  const render = startRenderHost(config, log, folder.path, () => db.url);
+  const render = startRenderHost(config, log, folder.path, () => db.address);
+  drawing = render;
   const transfer = createTransferHost(config, log);
   const files = createFileExports(config, log);
   const pictureFiles = new PictureFiles(join(config.dataDir, "resized"), config.images.diskBytes, log);

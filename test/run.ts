@@ -5,11 +5,13 @@ import { fileURLToPath } from "node:url";
 import { startLocalServices } from "../src/local-services/services.js";
 import { createLog } from "../src/log.js";
 import { createTemplates } from "./support/database.js";
+import { type PoolMode, type SuitePooler, startSuitePooler } from "./support/pgbouncer.js";
 import { type Counts, runTap } from "./tap.js";
 
 /**
  * `node dist/test/run.js [part of a file name …]`: the suite on a PostgreSQL and a Redis of its own, in a folder
- * that is removed afterwards. The last line is `N passed, N failed`, counted in assertions.
+ * that is removed afterwards. With MAPWRIGHT_TEST_POOLER=transaction (or session) the servers of the tests reach their databases
+ * by way of PgBouncer in that mode. The last line is `N passed, N failed`, counted in assertions.
  */
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -40,6 +42,7 @@ function interruption(): AbortSignal {
 }
 
 async function runSuite(files: readonly string[], folder: string, signal: AbortSignal): Promise<Counts> {
+  let pooler: SuitePooler | undefined;
   const services = await startLocalServices({
     dataDir: join(folder, "services"),
     log: createLog("error", "services"),
@@ -49,12 +52,16 @@ async function runSuite(files: readonly string[], folder: string, signal: AbortS
     if (signal.aborted || !services.superuserUrl || !services.redisUrl)
       return { passed: 0, failed: 0, skipped: 0 };
     await createTemplates(services.superuserUrl);
+    const mode = process.env.MAPWRIGHT_TEST_POOLER;
+    if (mode) pooler = await startSuitePooler(services.superuserUrl, mode as PoolMode);
     const environment = testEnvironment({
       MAPWRIGHT_TEST_DATABASE_URL: services.superuserUrl,
       MAPWRIGHT_TEST_REDIS_URL: services.redisUrl,
+      ...(pooler && { MAPWRIGHT_TEST_POOLER_URL: pooler.url }),
     });
     return await runTap({ root, files, folder, environment, signal });
   } finally {
+    await pooler?.stop();
     await services.stop();
   }
 }

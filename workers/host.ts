@@ -31,8 +31,10 @@ if (!files) throw new Error(`There is no worker "${worker}".`);
 // Where Mapnik looks for the database first (render/database/server.ts). Only here do changes of the environment reach it.
 const { MAPWRIGHT_SOCKETS: sockets, PGHOST: databaseHost = "", PGPORT: databasePort = "" } = process.env;
 if (worker === "render" && sockets !== undefined) {
-  process.env.PGHOST = `${sockets},${databaseHost}`;
-  process.env.PGPORT = `${socketPort},${databasePort}`;
+  // A pooler would keep what Mapnik sets in its sessions.
+  const isPooled = process.env.MAPWRIGHT_DATABASE_SETTING !== undefined;
+  process.env.PGHOST = isPooled ? sockets : `${sockets},${databaseHost}`;
+  process.env.PGPORT = isPooled ? String(socketPort) : `${socketPort},${databasePort}`;
 }
 
 const pools = new Map(

@@ -94,7 +94,7 @@ async function besideMapnik(
   };
   const loop = startChild<DrawRequest, { seconds: number }>(
     "reference/mapnik.js",
-    hostEnvironment(config.databaseUrl, config.render.concurrency, config.tiles.deadlineMs),
+    hostEnvironment({ databaseUrl: config.databaseUrl }, config.render.concurrency, config.tiles.deadlineMs),
   );
   const cpu = () => cpuSeconds([loop.pid, world.postgresPid]);
   const reference = () => cpuCost(cpu, coords.length, async () => (await loop.ask(drawing)).seconds);

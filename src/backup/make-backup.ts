@@ -30,7 +30,7 @@ const abandonedMs = 86_400_000;
 
 export interface BackupSource {
   readonly config: Pick<Config, "dataDir" | "external" | "blobs" | "blobCopyBytes">;
-  readonly db: Pick<Database, "dedicated" | "url">;
+  readonly db: Pick<Database, "dedicated" | "directUrl">;
   readonly blobs: BlobStore;
   readonly signal: AbortSignal;
   /** Called for each blob, with the number of all. */
@@ -124,7 +124,7 @@ async function fill(
     "pg_dump",
     [...schemas.map((schema) => `--schema=${schema}`), "--format=custom", `--snapshot=${moment.snapshot}`],
     // The server that has the snapshot, where the address names several.
-    { url: source.db.url, signal },
+    { url: source.db.directUrl, signal },
   );
   let databaseBytes = 0;
   const counting = async function* () {

@@ -19,7 +19,7 @@ export const restorePrefix = "restore-";
 
 export interface RestoreTarget {
   readonly config: Pick<Config, "dataDir" | "external" | "blobs" | "blobCopyBytes">;
-  readonly db: Pick<Database, "dedicated" | "query" | "url">;
+  readonly db: Pick<Database, "dedicated" | "query" | "directUrl">;
   readonly blobs: BlobStore;
   readonly signal: AbortSignal;
   /** Called for each blob, with the number of all. */
@@ -73,7 +73,7 @@ export async function restoreBackup(
         "--command=drop schema if exists mapwright, layers, staging cascade",
         `--file=${sql}`,
       ],
-      { url: db.url, signal },
+      { url: db.directUrl, signal },
     );
   } finally {
     await rm(sql, { force: true });

@@ -1,10 +1,10 @@
-import type pg from "pg";
 import type { ChangeLog } from "../changes/change-log.js";
 import type { Mark } from "../changes/notification.js";
 import type { Clock } from "../clock.js";
 import type { Log } from "../log.js";
 import { workLock } from "../storage/advisory-locks.js";
 import type { Database } from "../storage/postgres.js";
+import type { WorkSession } from "../storage/work-sessions.js";
 import { acknowledge, announce } from "./announce.js";
 import { Instances } from "./instances.js";
 import { addChangeKeys, mostNamed } from "./keys.js";
@@ -30,7 +30,7 @@ import {
  */
 
 export interface PurgerOptions {
-  readonly db: Pick<Database, "dedicated" | "query">;
+  readonly db: Pick<Database, "working" | "query">;
   /** One for each instance of the CDN, by names of their own. */
   readonly services: ReadonlyMap<string, PurgeService>;
   /** The key of all that they may keep. */
@@ -156,40 +156,36 @@ export class Purger {
     const { db, log } = this.options;
     const { signal } = this.stopping;
     while (!signal.aborted) {
-      let client: pg.Client | undefined;
+      let session: WorkSession | undefined;
       try {
-        client = await db.dedicated();
-        await this.lead(client);
+        session = await db.working();
+        await this.lead(session);
       } catch (error) {
         if (!signal.aborted) log.warn({ err: error }, "the edge cannot be told of changes just now");
       } finally {
         this.leads = false;
         this.marks = [];
-        await client?.end().catch(() => undefined);
+        await session?.end();
       }
       await this.sleep(lockMs, signal);
     }
   }
 
   /** Tells the CDN as long as the connection holds the lock. */
-  private async lead(client: pg.Client): Promise<void> {
+  private async lead(session: WorkSession): Promise<void> {
     const lost = new AbortController();
     const signal = AbortSignal.any([lost.signal, this.stopping.signal]);
-    client.on("error", () => lost.abort());
-    client.on("end", () => lost.abort());
-    const db = connectionOf(client);
+    session.onLost(() => lost.abort());
+    const db = connectionOf(session);
     while (!signal.aborted) {
-      const [lock] = await db.query<{ ours: boolean }>(
-        `select pg_try_advisory_lock(${workLock.cdn}) as ours`,
-      );
-      if (lock!.ours) break;
+      if (await session.tryLock(workLock.cdn)) break;
       this.forget();
       await this.sleep(lockMs, signal);
     }
     if (signal.aborted) return;
     this.leads = true;
     // What is not noted is told again.
-    await db.query("set synchronous_commit = off");
+    await session.set({ synchronous_commit: "off" });
     const { services, clock, log } = this.options;
     const everything = () => keysOfAll(db, this.options.everything);
     const instances = await Instances.open({ db, services, everything, clock, log, signal });
@@ -360,11 +356,11 @@ export class Purger {
 type Connection = Pick<Database, "query">;
 
 /** Statements run one after the other, also those that are sent at once. */
-function connectionOf(client: pg.Client): Connection {
+function connectionOf(session: WorkSession): Connection {
   let last: Promise<unknown> = Promise.resolve();
   return {
     query: <Row extends object>(text: string, values: readonly unknown[] = []) => {
-      const done = last.then(async () => (await client.query<Row>(text, [...values])).rows);
+      const done = last.then(async () => (await session.query<Row>(text, values)).rows);
       last = done.catch(() => undefined);
       return done;
     },

@@ -77,7 +77,7 @@ async function checkMark(config: Config, store: BlobStore): Promise<Check[]> {
   const name = "files";
   let client: pg.Client | undefined;
   try {
-    const own = await connected(config.databaseUrl);
+    const own = await connected(config.databaseDirectUrl || config.databaseUrl);
     client = own;
     const { pending } = await pendingMigrations(own);
     if (pending.length > 0) return [];

@@ -7,9 +7,11 @@ import type { Config } from "../config.js";
 import type { DatabaseHost } from "../database-hosts.js";
 import { programName } from "../program-name.js";
 import { adviceOnRefusal } from "../storage/connection-errors.js";
+import { askServer } from "../storage/known-server.js";
 import { pendingMigrations } from "../storage/migrate.js";
 import { requireOwnSession, UnfitSession } from "../storage/own-session.js";
 import { Primary } from "../storage/primary.js";
+import { requirePooler } from "../storage/require-pooler.js";
 import { keptAlive, sessionOptions } from "../storage/session-settings.js";
 import { defaultFace } from "../style/fonts.js";
 import { loadPlugins } from "../visual/plugins.js";
@@ -37,12 +39,13 @@ export async function checkPlugins(entries: readonly string[]): Promise<Check[]>
 }
 
 /** Connected to the server that takes writes, if the address names several. */
-export const connected = (address: string): Promise<pg.Client> => new Primary(address).connect(connectedTo);
+export const connected = (address: string): Promise<pg.Client> =>
+  new Primary(address).connect((host) => connectedTo(host));
 
-async function connectedTo({ url }: Pick<DatabaseHost, "url">): Promise<pg.Client> {
+async function connectedTo({ url }: Pick<DatabaseHost, "url">, isPooler = false): Promise<pg.Client> {
   const client = new pg.Client({
     connectionString: url,
-    options: sessionOptions({}),
+    ...(!isPooler && { options: sessionOptions({}) }),
     connectionTimeoutMillis: 5_000,
     query_timeout: 10_000,
     ...keptAlive,
@@ -58,7 +61,32 @@ async function connectedTo({ url }: Pick<DatabaseHost, "url">): Promise<pg.Clien
 }
 
 /** Version, extensions and schema. */
-export async function checkPostgres(url: string): Promise<Check[]> {
+export async function checkPostgres(url: string, directUrl = ""): Promise<Check[]> {
+  if (directUrl === "") return checkServer(url, false);
+  const checks = await checkServer(directUrl, true);
+  return checks.some(({ ok }) => !ok) ? checks : [...checks, await checkPooler(url, directUrl)];
+}
+
+/** Whether the pooler can be lived with. */
+async function checkPooler(url: string, directUrl: string): Promise<Check> {
+  const direct = await connected(directUrl);
+  let pooled: pg.Client | undefined;
+  try {
+    const { rows } = await direct.query<{ server: string }>(askServer);
+    pooled = await new Primary(url, { isPooled: true }).connect((host) => connectedTo(host, true));
+    await requirePooler(pooled, rows[0]!.server);
+    return good("pooler", "hands out sessions of that server");
+  } catch (error) {
+    if (error instanceof UnfitSession) return bad("pooler", error.message, error.advice);
+    const advice = adviceOnRefusal(error) ?? "start it, or let DATABASE_URL lead to PostgreSQL itself";
+    return bad("pooler", `cannot be used: ${reasonOf(error)}`, advice);
+  } finally {
+    await Promise.all([direct, pooled].map((client) => client?.end().catch(() => undefined)));
+  }
+}
+
+/** @param isDirect past a pooler */
+async function checkServer(url: string, isDirect: boolean): Promise<Check[]> {
   let client: pg.Client;
   try {
     client = await connected(url);
@@ -76,7 +104,7 @@ export async function checkPostgres(url: string): Promise<Check[]> {
         ? good("PostgreSQL", version)
         : bad("PostgreSQL", version, "15 or later is needed"),
     ];
-    await requireOwnSession(client, () => connected(url));
+    await requireOwnSession(client, () => connected(url), isDirect);
     const extensions = await client.query<{ name: string; version: string | null; offered: boolean }>(
       `select wanted.name, e.extversion as version, a.name is not null as offered
        from unnest(array['postgis', 'pg_trgm', 'unaccent']) wanted (name)

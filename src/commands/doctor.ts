@@ -40,8 +40,8 @@ export function register(program: Command, env: CommandEnvironment): void {
       const checks: Check[] = (
         await Promise.all([
           checkNode(),
-          found("PostgreSQL", checkHosts(config.databaseUrl)),
-          found("PostgreSQL", checkPostgres(config.databaseUrl)),
+          found("PostgreSQL", checkHosts(config.databaseDirectUrl || config.databaseUrl)),
+          found("PostgreSQL", checkPostgres(config.databaseUrl, config.databaseDirectUrl)),
           found("Redis", checkRedis(config)),
           found("libraries", checkNative()),
           found("plug-ins", checkPlugins(config.visualPlugins)),

@@ -224,12 +224,19 @@ export async function connected(
   db: Database,
   advice: string,
 ): Promise<Awaited<ReturnType<Database["dedicated"]>>> {
+  let setting = db.isPooled ? "databaseDirectUrl" : "databaseUrl";
   try {
-    return await db.dedicated();
+    const client = await db.dedicated();
+    setting = "databaseUrl";
+    await db.requirePooler().catch(async (error: unknown) => {
+      await client.end();
+      throw error;
+    });
+    return client;
   } catch (failure) {
     const { cause: error = failure } = failure as Error;
     throw new CommandError(
-      `PostgreSQL cannot be reached (databaseUrl): ${reasonOf(error)}. ${adviceOnRefusal(error) ?? advice}`,
+      `PostgreSQL cannot be reached (${setting}): ${reasonOf(error)}. ${adviceOnRefusal(error) ?? advice}`,
     );
   }
 }

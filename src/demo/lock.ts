@@ -10,17 +10,11 @@ export async function exclusively<T>(
   what: string,
   work: () => Promise<T>,
 ): Promise<T> {
-  const client = await db.dedicated();
-  const leave = (): void => void client.end();
+  const session = await db.working();
   try {
-    signal?.throwIfAborted();
-    signal?.addEventListener("abort", leave);
-    await client
-      .query(`select pg_advisory_lock(${loadLock("$1")})`, [what])
-      .finally(() => signal?.removeEventListener("abort", leave));
-    signal?.throwIfAborted();
+    await session.lock(loadLock("$1"), [what], signal);
     return await work();
   } finally {
-    await client.end();
+    await session.end();
   }
 }

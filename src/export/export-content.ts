@@ -33,7 +33,6 @@ export interface FileExports {
   readonly host: ExportHost;
   /** Folder for temporary files. */
   readonly folder: string;
-  readonly databaseUrl: string;
   readonly limits: Config["exports"];
 }
 

@@ -8,6 +8,5 @@ import { exportsFolder } from "./export-folders.js";
 export const createFileExports = (config: Config, log: Log): FileExports => ({
   host: createExportHost(config, log),
   folder: exportsFolder(config.dataDir),
-  databaseUrl: config.databaseUrl,
   limits: config.exports,
 });

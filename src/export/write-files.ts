@@ -1,4 +1,5 @@
 import { createReadStream } from "node:fs";
+import type { HostAddress } from "../database-hosts.js";
 import { busy } from "../errors.js";
 import type { ExportFileRequest, FileFormat } from "../hosts/export-messages.js";
 import { removeQuietly } from "../remove-quietly.js";
@@ -20,7 +21,14 @@ export const fileWriter =
     const done = () => removeQuietly(folder);
     try {
       const written = await files.host.write(
-        hostRequest(files, { format, source, layer: target.layer.code, srid: request.srid, folder }),
+        hostRequest(files, {
+          ...db.address,
+          format,
+          source,
+          layer: target.layer.code,
+          srid: request.srid,
+          folder,
+        }),
         { project: target.map.project.id, client: request.client ?? "", signal: request.signal },
       );
       request.signal.throwIfAborted();
@@ -33,14 +41,15 @@ export const fileWriter =
   };
 
 const hostRequest = (
-  { databaseUrl, limits }: FileExports,
+  { limits }: FileExports,
   {
     source,
     ...rest
-  }: Pick<ExportFileRequest, "format" | "layer" | "srid" | "folder"> & { readonly source: ExportSource },
+  }: Pick<ExportFileRequest, "format" | "layer" | "srid" | "folder" | keyof HostAddress> & {
+    readonly source: ExportSource;
+  },
 ): ExportFileRequest => ({
   ...rest,
-  databaseUrl,
   source: source.statement,
   columns: source.columns,
   maxBytes: limits.fileBytes,

@@ -60,12 +60,14 @@ export function answerBest(
   },
 ): Promise<TallyAnswer | { readonly values: VisualValues; readonly care: "make" }> {
   const { question, languages, plan } = of;
-  return db.transaction(async (tx) => {
-    await tx.execute("set transaction isolation level repeatable read, read only");
-    await tx.execute(`set local statement_timeout = ${statementTimeoutMs}`);
-    const kept = plan && (await answerByTally(tx, layer, plan));
-    return kept ?? { values: await answerWithin(tx, layer, question, languages), care: "make" };
-  });
+  return db.transaction(
+    async (tx) => {
+      await tx.execute(`set local statement_timeout = ${statementTimeoutMs}`);
+      const kept = plan && (await answerByTally(tx, layer, plan));
+      return kept ?? { values: await answerWithin(tx, layer, question, languages), care: "make" };
+    },
+    { ofOneMoment: true },
+  );
 }
 
 /** As `answerQuestion`, in the caller's transaction. */

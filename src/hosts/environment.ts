@@ -1,12 +1,13 @@
-import { hostsOf, loginOf, namesHost, parametersOf, withHosts } from "../database-hosts.js";
+import { type HostAddress, hostsOf, loginOf, namesHost, parametersOf, withHosts } from "../database-hosts.js";
 import { sessionOptions } from "../storage/session-settings.js";
+import { settingStatement } from "../storage/transaction-settings.js";
 
 /**
  * The environment of worker hosts. Nothing else of the server's environment is passed on. libpq reads the connection
  * from it, so that neither messages nor Mapnik's XML contain a password.
  */
 export function hostEnvironment(
-  databaseUrl: string,
+  { databaseUrl, databaseServer }: HostAddress,
   threads: number,
   statementTimeoutMs: number,
 ): Record<string, string> {
@@ -19,10 +20,13 @@ export function hostEnvironment(
     TZ: "UTC",
     // Mapnik renders and encodes on libuv's thread pool.
     UV_THREADPOOL_SIZE: String(threads),
-    PGOPTIONS: sessionOptions({
-      search_path: "mapwright,public",
-      jit: "off",
-      statement_timeout: statementTimeoutMs,
+    // A pooler takes no settings of sessions.
+    ...(databaseServer === undefined && {
+      PGOPTIONS: sessionOptions({
+        search_path: "mapwright,public",
+        jit: "off",
+        statement_timeout: statementTimeoutMs,
+      }),
     }),
     PGAPPNAME: "mapwright render",
     // Of each server; it cannot be shorter than 2.
@@ -54,12 +58,19 @@ const withHost = (databaseUrl: string): string =>
  * answered.
  */
 export const renderEnvironment = (
-  databaseUrl: string,
+  address: HostAddress,
   renders: number,
   { statementTimeoutMs, maxWaitMs }: { readonly statementTimeoutMs: number; readonly maxWaitMs: number },
 ): Record<string, string> => ({
-  ...hostEnvironment(databaseUrl, 2 * renders + 2, statementTimeoutMs),
-  MAPWRIGHT_DATABASE_URL: withHost(databaseUrl),
+  ...hostEnvironment(address, 2 * renders + 2, statementTimeoutMs),
+  MAPWRIGHT_DATABASE_URL: withHost(address.databaseUrl),
+  ...(address.databaseServer !== undefined && {
+    MAPWRIGHT_DATABASE_SETTING: settingStatement(
+      { search_path: "mapwright,public", jit: "off", statement_timeout: statementTimeoutMs },
+      address.databaseServer || undefined,
+      true,
+    ),
+  }),
   MAPWRIGHT_RENDERS: String(renders),
   MAPWRIGHT_MOST_WAIT: String(maxWaitMs),
 });

@@ -1,3 +1,5 @@
+import type { HostAddress } from "../database-hosts.js";
+
 /** The messages of the export host: kind → [request, response]. Plain data only. */
 
 /** Formats that the host writes. */
@@ -13,8 +15,7 @@ export interface ExportedColumn {
   readonly type: ExportedType;
 }
 
-export interface ExportFileRequest {
-  readonly databaseUrl: string;
+export interface ExportFileRequest extends HostAddress {
   /**
    * A query for `svc_id`, `g` (geometry in `srid`) and `v0`, `v1` …: float8 for numbers, boolean, else text (datetime in
    * ISO 8601). It was made by the server, with bound values.

@@ -1,5 +1,6 @@
 import type { RasterFacts } from "../catalog/state.js";
 import type { ValueType } from "../column-types/column-types.js";
+import type { HostAddress } from "../database-hosts.js";
 import type { GeometryKind } from "../geo/wkb.js";
 
 /** The task of importing files of geodata into a staging table, and its result. */
@@ -74,7 +75,7 @@ export const importFormatList: string = Object.entries({ ...importFormats, ...ra
   .join(", ");
 
 /** Import of one file, or of several that belong together, into a staging table. */
-export interface ImportRequest {
+export interface ImportRequest extends HostAddress {
   /** A folder of this import alone, which the server removes afterwards. The host unpacks archives there. */
   readonly folder: string;
   /** Names of the files in the folder, made by the server; their extensions (lower case) decide the format. */
@@ -91,8 +92,7 @@ export interface ImportRequest {
   readonly maxUnpackedBytes: number;
   /** Whether all features that cannot be imported are counted; else the import ends when there are many. */
   readonly partial: boolean;
-  /** Connection string of the database, and the name of the staging table (made by the server, in schema `staging`). */
-  readonly databaseUrl: string;
+  /** Name of the staging table (made by the server, in schema `staging`). */
   readonly stagingTable: string;
 }
 

@@ -1,4 +1,5 @@
 import type { Config } from "../config.js";
+import type { HostAddress } from "../database-hosts.js";
 import type { Log } from "../log.js";
 import { renderEnvironment } from "./environment.js";
 import { importIsolation } from "./isolation.js";
@@ -25,13 +26,13 @@ export const tasksAtOnce = (renders: number): { concurrency: number; mostOfOwner
 /**
  * Starts the child process with Mapnik.
  * @param pictures folder that the files of pictures lie in
- * @param databaseUrl as it is when a process starts
+ * @param address as it is when a process starts
  */
 export function startRenderHost(
   config: Config,
   log: Log,
   pictures = "",
-  databaseUrl = () => config.databaseUrl,
+  address: () => HostAddress = () => ({ databaseUrl: config.databaseUrl }),
 ): RenderHost {
   const maxWaitMs = config.tiles.deadlineMs;
   const environment = (renders: number) => () => ({
@@ -40,7 +41,7 @@ export function startRenderHost(
     GDAL_DISABLE_READDIR_ON_OPEN: "EMPTY_DIR",
     GDAL_PAM_ENABLED: "NO",
     GDAL_CACHEMAX: "64",
-    ...renderEnvironment(databaseUrl(), renders, {
+    ...renderEnvironment(address(), renders, {
       statementTimeoutMs: Math.floor(statementShare * config.tiles.deadlineMs),
       maxWaitMs,
     }),

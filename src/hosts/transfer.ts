@@ -180,7 +180,7 @@ export function createTransferHost(config: Config, log: Log): TransferHost {
       name: "transfer",
       worker: "transfer",
       environment: {
-        ...hostEnvironment(config.databaseUrl, 4, 0),
+        ...hostEnvironment({ databaseUrl: config.databaseUrl }, 4, 0),
         ...importIsolation,
         OGR_GEOJSON_MAX_OBJ_SIZE: "512",
       },

@@ -2,9 +2,6 @@ import type { Database, Queryable } from "../storage/postgres.js";
 
 /** A transaction of an import: long, and ended when the import is cancelled. */
 
-/** How often the running statement is cancelled until the transaction has ended. */
-const repeatMs = 500;
-
 export interface LongTransaction {
   /** Bound of each statement. */
   readonly timeoutMs: number;
@@ -22,10 +19,9 @@ export function longTransaction<T>(
     signal?.throwIfAborted();
     await tx.execute(`set local statement_timeout = ${timeoutMs}`);
     if (!signal) return work(tx);
-    const [backend] = await tx.query<{ pid: number }>("select pg_backend_pid() as pid");
     // It may have been aborted since it was looked at, and will not say so again.
     signal.throwIfAborted();
-    const stopCancelling = cancelWhenAborted(db.apart, backend!.pid, signal);
+    const stopCancelling = tx.cancelWhen?.(signal);
     try {
       const result = await work(tx);
       signal.throwIfAborted();
@@ -35,35 +31,7 @@ export function longTransaction<T>(
       signal.throwIfAborted();
       throw error;
     } finally {
-      await stopCancelling();
+      await stopCancelling?.();
     }
   });
-}
-
-/**
- * Cancels what the backend runs from the abort of the signal on, which has not been aborted yet.
- * @returns a function that ends it; when it resolves, the next statement of the backend is safe
- */
-export function cancelWhenAborted(db: Queryable, pid: number, signal: AbortSignal): () => Promise<void> {
-  let cancelling = Promise.resolve();
-  const cancel = () => {
-    cancelling = cancelling
-      .then(() => db.query("select pg_cancel_backend($1)", [pid]))
-      .then(
-        () => undefined,
-        () => undefined,
-      );
-  };
-  let timer: NodeJS.Timeout | undefined;
-  const abort = () => {
-    cancel();
-    // Between two statements there is nothing to cancel.
-    timer = setInterval(cancel, repeatMs);
-  };
-  signal.addEventListener("abort", abort, { once: true });
-  return () => {
-    signal.removeEventListener("abort", abort);
-    clearInterval(timer);
-    return cancelling;
-  };
 }

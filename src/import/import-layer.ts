@@ -136,7 +136,7 @@ async function stage(
     {
       folder: folder.path,
       files: folder.files,
-      databaseUrl: deps.db.url,
+      ...deps.db.address,
       stagingTable: lock.table,
       maxUnpackedBytes: unpackedBytes,
       maxRasterBytes: rasterBytes,

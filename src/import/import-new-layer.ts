@@ -27,10 +27,10 @@ export async function importIntoNewLayer(
   options: ImportOptions = {},
 ): Promise<Imported & { readonly layerId: number }> {
   const { db } = deps;
-  const client = await db.dedicated();
+  const session = await db.working();
   try {
     const layerId = await createHiddenLayer(db, mapId, { code }, (id) =>
-      client.query(`select pg_advisory_lock(${creationLock("$1")})`, [id]),
+      session.lock(creationLock("$1"), [id]),
     );
     const imported = await importIntoLayer(deps, { ...target, layerId }, source, {
       ...options,
@@ -42,7 +42,7 @@ export async function importIntoNewLayer(
     });
     return { ...imported, layerId };
   } finally {
-    await client.end().catch(() => undefined);
+    await session.end();
     // What a failure or a dry run has left goes now, since no node may be running to remove it.
     await removePortion(db).catch(() => undefined);
   }

@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 import { importLock, stagingLock } from "../storage/advisory-locks.js";
 import { connectionLost } from "../storage/connection-errors.js";
 import type { Database } from "../storage/postgres.js";
-import { cancelWhenAborted } from "./cancellable.js";
 import { importOf } from "./filled-table.js";
 
 /**
@@ -24,37 +23,26 @@ export interface StagingLock {
 /** Locks the name of a new staging table. The transfer host creates the table. */
 export async function lockStaging(db: Database): Promise<StagingLock> {
   const table = `i${Date.now().toString(36)}_${process.pid}_${randomBytes(4).toString("hex")}`;
-  const client = await db.dedicated();
+  const session = await db.working();
   const lost = new AbortController();
-  client.on("error", (error) => lost.abort(connectionLost(error)));
+  session.onLost((error) => lost.abort(connectionLost(error)));
   try {
-    await client.query(`select pg_advisory_lock(${stagingLock("$1")})`, [table]);
+    await session.lock(stagingLock("$1"), [table]);
   } catch (error) {
-    await client.end().catch(() => undefined);
+    await session.end();
     throw error;
   }
   return {
     table,
     lost: lost.signal,
-    lockLayer: async (layerId, signal) => {
-      const [backend] = (await client.query<{ pid: number }>("select pg_backend_pid() as pid")).rows;
-      signal?.throwIfAborted();
-      const stopCancelling = signal && cancelWhenAborted(db, backend!.pid, signal);
-      try {
-        await client.query(`select pg_advisory_lock(${importLock("$1")})`, [layerId]);
-      } finally {
-        // Else the statement of `release` could be cancelled.
-        await stopCancelling?.();
-        signal?.throwIfAborted();
-      }
-    },
+    lockLayer: (layerId, signal) => session.lock(importLock("$1"), [layerId], signal),
     release: async () => {
       // A transfer host may still write to the table; it finishes or is killed soon.
-      await client
-        .query(`set lock_timeout = '10s'; drop table if exists staging.${table}`)
+      await session
+        .set({ lock_timeout: "10s" })
+        .then(() => session.query(`drop table if exists staging.${table}`))
         .catch(() => undefined)
-        .then(() => client.end())
-        .catch(() => undefined);
+        .then(() => session.end());
     },
   };
 }
@@ -66,33 +54,29 @@ export async function lockStaging(db: Database): Promise<StagingLock> {
  */
 export async function sweepStaging(db: Database): Promise<string[]> {
   const removed: string[] = [];
-  const client = await db.dedicated();
+  const session = await db.working();
   try {
-    await client.query("set lock_timeout = '2s'");
+    await session.set({ lock_timeout: "2s" });
     const drop = async (key: string, holder: string, statement: string): Promise<boolean> => {
-      const { rows } = await client.query<{ locked: boolean }>(
-        `select pg_try_advisory_lock(${key}) as locked`,
-        [holder],
-      );
-      if (!rows[0]!.locked) return false;
+      if (!(await session.tryLock(key, [holder]))) return false;
       try {
-        await client.query(statement);
+        await session.query(statement);
         return true;
       } catch {
         // In use; retried at the next start.
         return false;
       } finally {
-        await client.query(`select pg_advisory_unlock(${key})`, [holder]);
+        await session.unlock(key, [holder]);
       }
     };
-    const tables = await client.query<{ name: string }>(
+    const tables = await session.query<{ name: string }>(
       "select relname as name from pg_class where relnamespace = 'staging'::regnamespace and relkind = 'r' and relname ~ '^i[a-z0-9_]+$'",
     );
     for (const { name } of tables.rows) {
       if (await drop(stagingLock("$1"), importOf(name), `drop table if exists staging.${name}`))
         removed.push(`staging.${name}`);
     }
-    const columns = await client.query<{ layer: string; name: string }>(
+    const columns = await session.query<{ layer: string; name: string }>(
       `select substr(c.relname, 2) as layer, a.attname as name
        from pg_class c join pg_attribute a on a.attrelid = c.oid
        where c.relnamespace = 'layers'::regnamespace and c.relkind = 'r' and c.relname ~ '^l[0-9]+$'
@@ -110,7 +94,7 @@ export async function sweepStaging(db: Database): Promise<string[]> {
       if (await drop(importLock("$1"), layer, statement)) removed.push(`layers.l${layer}.${name}`);
     }
   } finally {
-    await client.end();
+    await session.end();
   }
   return removed;
 }

@@ -2,11 +2,13 @@ import { LRUCache } from "lru-cache";
 import pg from "pg";
 import { layerTable } from "../catalog/layer-table.js";
 import { type Clock, systemClock } from "../clock.js";
+import type { Statement } from "../features/sql.js";
 import { Overruns } from "../hosts/overruns.js";
 import type { Log } from "../log.js";
 import { importLock, workLock } from "../storage/advisory-locks.js";
 import { giveUp } from "../storage/give-up.js";
 import type { Database } from "../storage/postgres.js";
+import type { WorkSession } from "../storage/work-sessions.js";
 import { foldOf, indexNames, orderOf, termsOf, valuesOf } from "./column-indexes.js";
 import {
   type ColumnPlace,
@@ -50,19 +52,19 @@ export function keepSearchIndexes(
   let running: Promise<void> | undefined;
   let again = false;
   let stopped = false;
-  let client: pg.Client | undefined;
+  let session: WorkSession | undefined;
 
   let retry: NodeJS.Timeout | undefined;
 
   const pass = async () => {
-    client = await db.dedicated();
+    session = await db.working();
     try {
-      const incomplete = await adjustIndexes(client, { stopped: () => stopped, log, failures });
+      const incomplete = await adjustIndexes(session, { stopped: () => stopped, log, failures });
       clearTimeout(retry);
       if (incomplete) retry = setTimeout(kick, retryMs).unref();
     } finally {
-      await client.end();
-      client = undefined;
+      await session.end();
+      session = undefined;
     }
   };
   const work = async () => {
@@ -91,7 +93,7 @@ export function keepSearchIndexes(
       clearInterval(timer);
       clearTimeout(retry);
       // An unfinished index is invalid; the next run drops and recreates it.
-      await giveUp(db, () => ({ running, client }));
+      await giveUp(() => ({ running, session }));
     },
   };
 }
@@ -137,16 +139,13 @@ interface Run {
 }
 
 /** Returns whether to run again soon: a layer was locked by an import, or a layer or column was deleted meanwhile. */
-async function adjustIndexes(client: pg.Client, { stopped, log, failures }: Run): Promise<boolean> {
-  const lock = await client.query<{ ours: boolean }>(
-    `select pg_try_advisory_lock(${workLock.searchIndexes}) as ours`,
-  );
-  if (!lock.rows[0]!.ours) return false;
+async function adjustIndexes(session: WorkSession, { stopped, log, failures }: Run): Promise<boolean> {
+  if (!(await session.tryLock(workLock.searchIndexes))) return false;
   // Enough for a GIN index of a million names; with less memory, creation takes twice as long.
-  await client.query("set maintenance_work_mem = '256MB'");
-  const present = await presentIndexes(client);
-  const wanted = await wantedColumns(client);
-  const statistics = await statisticsOf(client, wanted);
+  await session.set({ maintenance_work_mem: "256MB" });
+  const present = await presentIndexes(session);
+  const wanted = await wantedColumns(session);
+  const statistics = await statisticsOf(session, wanted);
   const amountOf = (column: WantedColumn): number | undefined => {
     const known = statistics.get(column);
     return known && known.rows * known.weight;
@@ -155,12 +154,12 @@ async function adjustIndexes(client: pg.Client, { stopped, log, failures }: Run)
   const kept = new Set(
     wanted.filter((column) => (amountOf(column) ?? keptValues) >= keptValues).flatMap(namesOf),
   );
-  await client.query("set lock_timeout = '60s'");
+  await session.set({ lock_timeout: "60s" });
   for (const [name, valid] of present) {
     if (stopped()) return false;
     if ((valid && kept.has(name)) || !failures.admits(name)) continue;
     try {
-      await client.query(`drop index concurrently if exists layers.${name}`);
+      await session.alone(`drop index concurrently if exists layers.${name}`);
       failures.done(name);
     } catch (error) {
       if (stopped() || !(error instanceof pg.DatabaseError)) throw error;
@@ -176,7 +175,7 @@ async function adjustIndexes(client: pg.Client, { stopped, log, failures }: Run)
     if (stopped()) return false;
     const started = performance.now();
     try {
-      if (!(await createIndexes(client, column, stopped))) {
+      if (!(await createIndexes(session, column, stopped))) {
         locked = true;
         continue;
       }
@@ -200,8 +199,8 @@ async function adjustIndexes(client: pg.Client, { stopped, log, failures }: Run)
 const namesOf = (column: WantedColumn): string[] => Object.values(indexNames(column.id));
 
 /** Names of all search indexes, and whether they are valid. The lock ensures that none is being created. */
-async function presentIndexes(client: pg.Client): Promise<Map<string, boolean>> {
-  const { rows } = await client.query<{ name: string; valid: boolean }>(
+async function presentIndexes(session: WorkSession): Promise<Map<string, boolean>> {
+  const { rows } = await session.query<{ name: string; valid: boolean }>(
     `select c.relname as name, i.indisvalid as valid from pg_class c join pg_index i on i.indexrelid = c.oid
      where c.relnamespace = 'layers'::regnamespace and c.relname ~ '^s[0-9]+_(words|exact)$'`,
   );
@@ -209,8 +208,8 @@ async function presentIndexes(client: pg.Client): Promise<Map<string, boolean>> 
 }
 
 /** Columns that are searched. */
-async function wantedColumns(client: pg.Client): Promise<WantedColumn[]> {
-  const { rows } = await client.query<WantedColumn>(
+async function wantedColumns(session: WorkSession): Promise<WantedColumn[]> {
+  const { rows } = await session.query<WantedColumn>(
     `with wanted as (
        select search_column_id as id from search_setting
        union
@@ -236,10 +235,10 @@ async function wantedColumns(client: pg.Client): Promise<WantedColumn[]> {
  * @param wanted the columns of a layer follow each other
  */
 async function statisticsOf(
-  client: pg.Client,
+  session: WorkSession,
   wanted: readonly WantedColumn[],
 ): Promise<Map<WantedColumn, ColumnStatistics>> {
-  await client.query("set lock_timeout = '1s'");
+  await session.set({ lock_timeout: "1s" });
   const found = new Map<WantedColumn, ColumnStatistics>();
   for (let start = 0, end = 0; start < wanted.length; start = end) {
     while (end < wanted.length && wanted[end]!.layerId === wanted[start]!.layerId) end++;
@@ -247,7 +246,8 @@ async function statisticsOf(
     try {
       const statistics = await readStatistics(
         columns,
-        async ({ text, values }) => (await client.query(text, [...values])).rows,
+        async <Row extends object>({ text, values }: Statement) =>
+          (await session.query<Row>(text, values)).rows,
       );
       for (const [i, column] of columns.entries()) found.set(column, statistics[i]!);
     } catch (error) {
@@ -265,15 +265,12 @@ async function statisticsOf(
  * @throws DatabaseError of the one that could not be made
  */
 async function createIndexes(
-  client: pg.Client,
+  session: WorkSession,
   column: WantedColumn,
   stopped: () => boolean,
 ): Promise<boolean> {
   const key = importLock("$1");
-  const lock = await client.query<{ ours: boolean }>(`select pg_try_advisory_lock(${key}) as ours`, [
-    column.layerId,
-  ]);
-  if (!lock.rows[0]!.ours) return false;
+  if (!(await session.tryLock(key, [column.layerId]))) return false;
   try {
     const { words, exact } = indexNames(column.id);
     const table = layerTable(column.layerId);
@@ -292,7 +289,7 @@ async function createIndexes(
     for (const statement of statements) {
       if (stopped()) return true;
       try {
-        await client.query(statement);
+        await session.alone(statement);
       } catch (error) {
         // Of locks the next one would have to wait for as long.
         if (stopped() || !(error instanceof pg.DatabaseError) || error.code === lockNotAvailable) throw error;
@@ -303,6 +300,6 @@ async function createIndexes(
     return true;
   } finally {
     // Without its connection it is free.
-    await client.query(`select pg_advisory_unlock(${key})`, [column.layerId]).catch(() => undefined);
+    await session.unlock(key, [column.layerId]).catch(() => undefined);
   }
 }

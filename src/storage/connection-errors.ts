@@ -1,7 +1,7 @@
 import pg from "pg";
 import { busy, causedBy, type Failure } from "../errors.js";
 import { programName } from "../program-name.js";
-import { UnfitSession } from "./own-session.js";
+import { adviceOnPooler, UnfitSession } from "./own-session.js";
 
 /**
  * Classifies errors of PostgreSQL and the network: whether the connection is broken, and the failure for the caller.
@@ -54,7 +54,7 @@ export function adviceOnRefusal(error: unknown): string | undefined {
   if (code === "3D000") return "Make the database, or correct its name in DATABASE_URL.";
   if (code === "53300") return "Let PostgreSQL take more connections (max_connections), or end others.";
   if (message.includes("unsupported startup parameter"))
-    return "A pooler refuses the settings of sessions: connect to PostgreSQL itself, or past the pooler.";
+    return `A pooler refuses the settings of sessions. ${adviceOnPooler}`;
   if (/certificate|SSL|TLS/i.test(`${code} ${message}`))
     return `Correct sslmode and sslrootcert in DATABASE_URL: \`${programName()} help database-elsewhere\`.`;
   return undefined;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import type { DatabaseHost } from "../database-hosts.js";
+import type { DatabaseHost, HostAddress } from "../database-hosts.js";
 import type { Log } from "../log.js";
 import { FairSemaphore } from "../queues/fair-semaphore.js";
 import { AbandonedReads } from "./abandoned-reads.js";
@@ -16,13 +16,17 @@ import {
 } from "./connection-slots.js";
 import { sharedCores } from "./database-cores.js";
 import { DirectConnections } from "./direct-connections.js";
-import { connectionOf, destroy, isReady } from "./heartbeat.js";
+import { connectionOf, destroy, HoldingClient, isReady } from "./heartbeat.js";
+import { LockKeeper } from "./lock-keeper.js";
 import { OpenConnections } from "./open-connections.js";
 import { followReports, Primary, refusalOf } from "./primary.js";
+import { ProbeConnection } from "./probe-connection.js";
+import { requirePooler } from "./require-pooler.js";
 import { keptAlive, sessionOptions, silenceMs } from "./session-settings.js";
 import { AnotherServer } from "./setting-query.js";
 import { SessionStatements, type Statements, TransactionStatements } from "./statements.js";
 import { Watchdog } from "./watchdog.js";
+import { DirectWork, PooledWork, type WorkSession } from "./work-sessions.js";
 
 /** The connections of a node: opened when needed, watched, and handed out by purpose. */
 
@@ -30,7 +34,7 @@ export interface DatabaseOptions {
   readonly url: string;
   /** Past the pooler that `url` leads to, which hands out a session for each transaction; "" or absent = `url` is no pooler's. */
   readonly directUrl?: string | undefined;
-  /** Behind a pooler: another server takes writes than before, or it was restarted. */
+  /** Behind a pooler: another server takes writes than before, or it was restarted; or it is known for the first time. */
   readonly onServerChanged?: () => void;
   /** Set as `mapwright.node` in the sessions of the pool, so that changes are attributed to this node. */
   readonly nodeId?: string;
@@ -98,9 +102,10 @@ export class Connections {
   readonly abandoned = new AbandonedReads();
   readonly statements: Statements;
   private readonly direct: DirectConnections;
+  private readonly keeper = new LockKeeper(() => this.direct.dedicated());
   private pool: pg.Pool;
   private readonly primary: Primary;
-  private readonly isPooled: boolean;
+  readonly isPooled: boolean;
   private readonly watchdog = new Watchdog<pg.ClientBase>(destroy);
   private readonly open = new OpenConnections();
   /** Connections of the present pool. */
@@ -134,7 +139,7 @@ export class Connections {
       direct,
       open,
       settingsOf(0),
-      this.isPooled ? () => this.serverChanged() : undefined,
+      this.isPooled ? (isFirst) => this.serverChanged(isFirst) : undefined,
     );
     const { server } = this.direct;
     this.statements = server
@@ -143,9 +148,14 @@ export class Connections {
     this.pool = this.openPool();
   }
 
-  /** The address of the database, of several servers first that which takes writes. */
-  get url(): string {
-    return this.primary.ordered;
+  get address(): HostAddress {
+    const { server } = this.direct;
+    return { databaseUrl: this.primary.ordered, ...(server && { databaseServer: server.last }) };
+  }
+
+  /** The address of PostgreSQL itself, of several servers first that which takes writes. */
+  get directUrl(): string {
+    return this.direct.url;
   }
 
   private openPool(): pg.Pool {
@@ -247,14 +257,60 @@ export class Connections {
     return this.direct.dedicated();
   }
 
+  /** @throws Failure busy when the server cannot be reached */
+  async working(): Promise<WorkSession> {
+    const { server } = this.direct;
+    if (!server) return new DirectWork(await this.dedicated());
+    await server.current;
+    return new PooledWork({
+      keeper: this.keeper,
+      settings: { ...settingsOf(0), ...ofTransactions },
+      connect: () => this.openClient(),
+      currentServer: () => server.current,
+    });
+  }
+
+  /** Behind a pooler, that it can be lived with. @throws Failure busy, caused by UnfitSession */
+  async requirePooler(): Promise<void> {
+    const { server } = this.direct;
+    if (!server) return;
+    const current = await server.current;
+    const client = await this.openClient();
+    try {
+      await requirePooler(client, current);
+    } catch (error) {
+      connectFailed(error);
+    } finally {
+      await client.end().catch(() => undefined);
+    }
+  }
+
+  /** @throws Failure busy when the server cannot be reached */
+  async probing(): Promise<ProbeConnection> {
+    const { statements } = this;
+    const client = this.isPooled ? await this.openClient() : await this.dedicated();
+    return new ProbeConnection(client, (text) => statements.run(client, text, [], false));
+  }
+
+  /** A connection to the pooler, beside the pool. */
+  private openClient(): Promise<pg.Client> {
+    const open = async (host: DatabaseHost) => {
+      const client = await new HoldingClient(host.url, undefined).open();
+      this.open.add(client, host);
+      if (this.open.isCut) destroy(client);
+      return client;
+    };
+    return this.primary.connect(open).catch(connectFailed);
+  }
+
   /** After a statement that has met another server than that of the direct connections, which may have changed. Never rejects. */
   async askAgain(error: unknown): Promise<void> {
     if (error instanceof AnotherServer)
       await Promise.resolve(this.direct.server?.again()).catch(() => undefined);
   }
 
-  private serverChanged(): void {
-    this.log.warn("the database was restarted, or another server has taken its place");
+  private serverChanged(isFirst: boolean): void {
+    if (!isFirst) this.log.warn("the database was restarted, or another server has taken its place");
     this.options.onServerChanged?.();
   }
 
@@ -314,6 +370,7 @@ export class Connections {
       await isDone(ended, endMs);
     }
     this.watchdog.stop();
+    this.keeper.rest();
   }
 }
 

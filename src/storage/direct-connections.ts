@@ -16,23 +16,27 @@ export class DirectConnections {
 
   /**
    * @param settings of each session
-   * @param serverChanged behind a pooler: another server takes writes, or it was restarted
+   * @param serverChanged behind a pooler: another server takes writes, or it was restarted; or it is known for the first time
    */
   constructor(
     private readonly primary: Primary,
     private readonly open: OpenConnections,
     private readonly settings: TransactionSettings,
-    serverChanged: ((server: string) => void) | undefined,
+    serverChanged: ((isFirst: boolean) => void) | undefined,
   ) {
     if (!serverChanged) return;
     this.server = new KnownServer(
       () => this.ask(),
-      (server) => {
+      (server, isFirst) => {
         // Whoever hears of changes by the one before would hear nothing of this one.
         open.closeThoseOf((_host, client) => (this.servers.get(client as pg.Client) ?? server) !== server);
-        serverChanged(server);
+        serverChanged(isFirst);
       },
     );
+  }
+
+  get url(): string {
+    return this.primary.ordered;
   }
 
   /** @throws Failure busy, also when it is no session of its own */
@@ -47,7 +51,7 @@ export class DirectConnections {
     open.add(client, host);
     if (open.isCut) destroy(client);
     try {
-      await requireOwnSession(client, connect);
+      await requireOwnSession(client, connect, this.server !== undefined);
       if (this.server) await this.note(client);
       return client;
     } catch (error) {

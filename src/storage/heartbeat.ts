@@ -50,11 +50,11 @@ export function startHeartbeat(client: pg.ClientBase): () => void {
 export class HoldingClient extends pg.Client {
   private stopHeartbeat = (): void => undefined;
 
-  /** @param settings of the session, besides those that each has */
-  constructor(url: string, settings: Readonly<Record<string, string | number>>) {
+  /** @param settings of the session, besides those that each has; undefined = a pooler's, which has none */
+  constructor(url: string, settings: Readonly<Record<string, string | number>> | undefined) {
     super({
       connectionString: url,
-      options: sessionOptions({ ...holding, ...settings }),
+      ...(settings && { options: sessionOptions({ ...holding, ...settings }) }),
       application_name: "mapwright",
       connectionTimeoutMillis: 5_000,
       ...keptAlive,

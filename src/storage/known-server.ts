@@ -11,12 +11,17 @@ export class KnownServer {
 
   /**
    * @param ask a connection to the server, and notes it
-   * @param changed another server has taken its place, or it was restarted
+   * @param changed another server has taken its place, or it was restarted; or it is known for the first time
    */
   constructor(
     private readonly ask: () => Promise<string>,
-    private readonly changed: (server: string) => void,
+    private readonly changed: (server: string, isFirst: boolean) => void,
   ) {}
+
+  /** "" = it is not known yet. */
+  get last(): string {
+    return this.known ?? "";
+  }
 
   /** @throws Failure busy when no direct connection can be made */
   get current(): string | Promise<string> {
@@ -39,7 +44,7 @@ export class KnownServer {
   note(server: string): void {
     const before = this.known;
     this.known = server;
-    if (before !== undefined && before !== server) this.changed(server);
+    if (before !== server) this.changed(server, before === undefined);
   }
 }
 

@@ -15,7 +15,7 @@ export class UnfitSession extends Error {
 }
 
 /** How often two connections are asked in turn whose sessions they have. */
-const rounds = 4;
+const rounds = 10;
 
 interface Session {
   /** Process of the server. */
@@ -29,23 +29,34 @@ interface Session {
  * Behind a pooler that hands out sessions for a transaction, locks and notifications are those of somebody else, and tiles would
  * be stale without a word.
  * @param another opens a second connection the same way
+ * @param isDirect the connection is to go past a pooler
  * @throws UnfitSession
  */
-export async function requireOwnSession(client: pg.Client, another: () => Promise<pg.Client>): Promise<void> {
+export async function requireOwnSession(
+  client: pg.Client,
+  another: () => Promise<pg.Client>,
+  isDirect = false,
+): Promise<void> {
   const session = await sessionOf(client);
+  const where = isDirect ? "where MAPWRIGHT_DATABASE_DIRECT_URL leads, " : "";
   if (isPooled(client, session.pid) && (await isShared(client, another)))
     throw new UnfitSession(
-      "a pooler hands out the sessions of PostgreSQL for a transaction each, so that notifications and locks get lost",
-      "Connect to PostgreSQL itself, or past the pooler.",
+      `${where}a pooler hands out the sessions of PostgreSQL for a transaction each, so that notifications and locks get lost`,
+      isDirect ? adviceOnDirect : adviceOnPooler,
     );
   if (session.silence !== ownSilence)
     throw new UnfitSession(
-      "a pooler drops the settings that sessions ask for (options)",
-      "Connect to PostgreSQL itself, or past the pooler.",
+      `${where}a pooler drops the settings that sessions ask for (options)`,
+      isDirect ? adviceOnDirect : adviceOnPooler,
     );
   if (session.isStandby) throw standby();
   if (session.isReadOnly) throw readOnly();
 }
+
+const adviceOnDirect = "Let MAPWRIGHT_DATABASE_DIRECT_URL lead to PostgreSQL itself.";
+/** What to do behind a pooler whose address is the only one. */
+export const adviceOnPooler =
+  "Give the address of PostgreSQL itself as MAPWRIGHT_DATABASE_DIRECT_URL, beside that of the pooler, or as DATABASE_URL.";
 
 export const standby = (): UnfitSession =>
   new UnfitSession("the server is a standby, which takes no writes", "Let DATABASE_URL lead to the primary.");

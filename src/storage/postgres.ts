@@ -1,4 +1,5 @@
 import pg from "pg";
+import type { HostAddress } from "../database-hosts.js";
 import { outcomeUnknown } from "../errors.js";
 import type { Cancelling } from "./cancel-requests.js";
 import { committed } from "./commit.js";
@@ -13,6 +14,7 @@ import type { Purpose, SlotOwner } from "./connection-slots.js";
 import { Connections, type DatabaseCounts, type DatabaseOptions, type Lease } from "./connections.js";
 import { startHeartbeat } from "./heartbeat.js";
 import { type Lookup, Lookups } from "./lookups.js";
+import type { ProbeConnection } from "./probe-connection.js";
 import type { RawBatch } from "./raw-rows.js";
 import {
   type BytesOptions,
@@ -22,6 +24,7 @@ import {
   streamRows,
 } from "./row-stream.js";
 import { AnotherServer } from "./setting-query.js";
+import type { WorkSession } from "./work-sessions.js";
 
 /** PostgreSQL: connection pool, transactions, and cursors for large results. */
 
@@ -55,6 +58,16 @@ export interface Queryable {
   execute(text: string, values?: readonly unknown[]): Promise<number>;
   /** The row with that key. Simultaneous lookups are combined in one statement. */
   lookup<Row extends object>(lookup: Lookup, key: number): Promise<Row | undefined>;
+  /**
+   * In a transaction: cancels what it runs from the abort of the signal on, which has not been aborted yet.
+   * @returns ends that; when it resolves, the next statement is safe
+   */
+  cancelWhen?(signal: AbortSignal): () => Promise<void>;
+}
+
+export interface TransactionOptions {
+  /** Its statements read what there is at one moment, and write nothing. */
+  readonly ofOneMoment?: boolean;
 }
 
 /** A connection for LISTEN. Statements that are sent at once run one after the other. */
@@ -83,8 +96,12 @@ export interface DatabaseUse extends SlotOwner {
 }
 
 export interface Database extends Queryable {
-  /** The address, of several servers first that which takes writes. */
-  readonly url: string;
+  /** For processes that work for this one. */
+  readonly address: HostAddress;
+  /** Whether a pooler may be before it. */
+  readonly isPooled: boolean;
+  /** The address of PostgreSQL itself, of several servers first that which takes writes. */
+  readonly directUrl: string;
   /** The same connections, used for somebody. Without it the statements are those of the server. */
   for(use: DatabaseUse): Database;
   /**
@@ -99,7 +116,7 @@ export interface Database extends Queryable {
    * Runs `work` in one transaction; an error rolls everything back. Statements that `work` leaves behind fail.
    * @throws Failure outcome_unknown when the connection is lost while it is committed
    */
-  transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
+  transaction<T>(work: (tx: Queryable) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /**
    * Rows in batches through a cursor, so that memory use does not depend on the size of the result. When the
    * consumer stops early, stalls or `signal` aborts, the query is cancelled and its connection goes back to the
@@ -124,6 +141,12 @@ export interface Database extends Queryable {
    * @throws Failure busy when the server cannot be reached, or does not answer within 5 s
    */
   dedicated(): Promise<pg.Client>;
+  /** A session outside of the pool for work that holds locks. The caller must end it. @throws Failure busy */
+  working(): Promise<WorkSession>;
+  /** Behind a pooler, that it can be lived with. @throws Failure busy, caused by an UnfitSession that says why it cannot */
+  requirePooler(): Promise<void>;
+  /** A connection outside of the pool that asks whether the database is there. @throws Failure busy */
+  probing(): Promise<ProbeConnection>;
   /** A connection outside of the pool for notifications. The caller must end it. */
   listening(): Promise<ListeningConnection>;
   /** Replaces the pool, for example after a failover. Connections in use are closed when they are released. */
@@ -141,6 +164,8 @@ interface StatementQueue {
   last: Promise<unknown>;
   /** The connection may be another's by now: no statement begins any more. */
   hasEnded?: boolean;
+  /** A request to cancel one may still be on its way. */
+  isUnsafe?: boolean;
 }
 
 /** How often a write is sent that was certainly not executed: another server may have taken the place of the first one. */
@@ -159,8 +184,16 @@ class PooledDatabase implements Database {
     private readonly use: DatabaseUse,
   ) {}
 
-  get url(): string {
-    return this.connections.url;
+  get address(): HostAddress {
+    return this.connections.address;
+  }
+
+  get isPooled(): boolean {
+    return this.connections.isPooled;
+  }
+
+  get directUrl(): string {
+    return this.connections.directUrl;
   }
 
   for(use: DatabaseUse): Database {
@@ -316,12 +349,12 @@ class PooledDatabase implements Database {
   }
 
   /** A connection on which a transaction has begun. */
-  private async begun(): Promise<Lease> {
+  private async begun(ofOneMoment: boolean): Promise<Lease> {
     const { connections } = this;
     for (let attempt = 1; ; attempt++) {
       const lease = await this.writer();
       try {
-        await connections.statements.begin(lease.client);
+        await connections.statements.begin(lease.client, ofOneMoment);
         // A server that is kept from writing says so with its answer.
         connections.requireWritable(lease.client);
         return lease;
@@ -334,8 +367,11 @@ class PooledDatabase implements Database {
     }
   }
 
-  async transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
-    const { client, release } = await this.begun();
+  async transaction<T>(
+    work: (tx: Queryable) => Promise<T>,
+    { ofOneMoment = false }: TransactionOptions = {},
+  ): Promise<T> {
+    const { client, release } = await this.begun(ofOneMoment);
     let broken: Error | undefined;
     let committing = false;
     const queue: StatementQueue = { last: Promise.resolve() };
@@ -361,6 +397,7 @@ class PooledDatabase implements Database {
       throw committing && !isUndone(error) ? outcomeUnknown(error) : connectionLost(error);
     } finally {
       stopHeartbeat();
+      if (queue.isUnsafe) broken ??= new Error("A cancel request is on its way.");
       release(broken);
     }
   }
@@ -398,6 +435,17 @@ class PooledDatabase implements Database {
         inTurn(text, () => connections.statements.executeInside(client, text, values)),
       lookup: async <Row extends object>({ text, values }: Lookup, key: number): Promise<Row | undefined> =>
         (await query<Row>(text, [[key], ...values], { prepare: true }))[0],
+      cancelWhen: (signal) => {
+        let cancelling: Cancelling | undefined;
+        const cancel = () => {
+          cancelling ??= connections.cancels.start(client);
+        };
+        signal.addEventListener("abort", cancel, { once: true });
+        return async () => {
+          signal.removeEventListener("abort", cancel);
+          if (cancelling && !(await cancelling.end())) queue.isUnsafe = true;
+        };
+      },
     };
   }
 
@@ -429,6 +477,18 @@ class PooledDatabase implements Database {
 
   dedicated(): Promise<pg.Client> {
     return this.connections.dedicated();
+  }
+
+  working(): Promise<WorkSession> {
+    return this.connections.working();
+  }
+
+  requirePooler(): Promise<void> {
+    return this.connections.requirePooler();
+  }
+
+  probing(): Promise<ProbeConnection> {
+    return this.connections.probing();
   }
 
   counts(): DatabaseCounts {

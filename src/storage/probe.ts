@@ -1,8 +1,6 @@
-import type pg from "pg";
 import { type Clock, systemClock } from "../clock.js";
-import { destroy } from "./heartbeat.js";
-import { readOnly } from "./own-session.js";
 import type { Database } from "./postgres.js";
+import type { ProbeConnection } from "./probe-connection.js";
 
 /**
  * Whether PostgreSQL answers, and takes writes: asked over a connection of its own, so that what users do keeps nobody from knowing it. The
@@ -10,7 +8,7 @@ import type { Database } from "./postgres.js";
  */
 
 export interface ProbeOptions {
-  readonly db: Pick<Database, "dedicated">;
+  readonly db: Pick<Database, "probing">;
   /** Longest wait for an answer; half of it for that of the connection that is open. */
   readonly timeoutMs?: number;
   /** How long an answer holds. */
@@ -19,11 +17,11 @@ export interface ProbeOptions {
 }
 
 export class DatabaseProbe {
-  private readonly db: Pick<Database, "dedicated">;
+  private readonly db: Pick<Database, "probing">;
   private readonly timeoutMs: number;
   private readonly sharedMs: number;
   private readonly clock: Clock;
-  private client: pg.Client | undefined;
+  private client: ProbeConnection | undefined;
   private running: Promise<boolean> | undefined;
   private last: { readonly isThere: boolean; readonly until: number } | undefined;
   private isClosed = false;
@@ -64,7 +62,7 @@ export class DatabaseProbe {
   }
 
   /** @param open undefined = a new connection */
-  private within(ms: number, open: pg.Client | undefined): Promise<boolean> {
+  private within(ms: number, open: ProbeConnection | undefined): Promise<boolean> {
     return new Promise((resolve) => {
       let client = open;
       let isOver = false;
@@ -81,10 +79,7 @@ export class DatabaseProbe {
         // A connection that comes too late takes no other's place.
         if (isOver || this.isClosed) return this.drop(client);
         this.client = client;
-        const { rows } = await client.query<{ isReadOnly: boolean }>(
-          `select current_setting('transaction_read_only') = 'on' as "isReadOnly"`,
-        );
-        if (rows[0]?.isReadOnly) throw readOnly();
+        await client.ask();
       };
       work().then(
         () => end(true),
@@ -93,16 +88,15 @@ export class DatabaseProbe {
     });
   }
 
-  private async connect(): Promise<pg.Client> {
-    const client = await this.db.dedicated();
-    client.on("error", () => this.drop(client));
-    client.on("end", () => this.drop(client));
+  private async connect(): Promise<ProbeConnection> {
+    const client = await this.db.probing();
+    client.onLost(() => this.drop(client));
     return client;
   }
 
   /** Closes it without a word: who does not answer takes none. */
-  private drop(client: pg.Client | undefined): void {
+  private drop(client: ProbeConnection | undefined): void {
     if (this.client === client) this.client = undefined;
-    if (client) destroy(client);
+    client?.destroy();
   }
 }

@@ -97,14 +97,14 @@ export const runSetting = <Row extends object>(
     client.query(query as unknown as pg.Submittable);
   });
 
-/** Begins a transaction with what `settingStatement` sets, in one round trip. @param more follows it, such as `; set …` */
+/** Begins a transaction with what `settingStatement` sets, in one round trip. */
 export const beginSetting = async (
   client: pg.ClientBase,
   setting: string,
-  { begin = "begin", more = "" }: { readonly begin?: string; readonly more?: string } = {},
+  begin = "begin",
 ): Promise<void> => {
   try {
-    await client.query(`${begin}; ${setting}${more}`);
+    await client.query(`${begin}; ${setting}`);
   } catch (error) {
     throw settingFailed(error as Error);
   }

@@ -16,7 +16,6 @@ const released = `release savepoint part;${[
  * From then on it reads there, too. Its own transactions are savepoints.
  */
 export class SingleTransaction implements Database {
-  readonly url: string;
   private tx: Queryable | undefined;
   private beginning: Promise<Queryable> | undefined;
   /** The transaction as a whole. */
@@ -35,8 +34,18 @@ export class SingleTransaction implements Database {
     readonly apart: Database,
     private readonly first: (tx: Queryable) => Promise<void>,
     private readonly before: () => Promise<void> = () => Promise.resolve(),
-  ) {
-    this.url = apart.url;
+  ) {}
+
+  get address(): Database["address"] {
+    return this.apart.address;
+  }
+
+  get isPooled(): boolean {
+    return this.apart.isPooled;
+  }
+
+  get directUrl(): string {
+    return this.apart.directUrl;
   }
 
   /** The same database: all that the request does is for the same client and project. */
@@ -163,6 +172,9 @@ export class SingleTransaction implements Database {
   streamBytes: Database["streamBytes"] = (text, values, options) =>
     this.apart.streamBytes(text, values, options);
   dedicated: Database["dedicated"] = () => this.apart.dedicated();
+  requirePooler: Database["requirePooler"] = () => this.apart.requirePooler();
+  probing: Database["probing"] = () => this.apart.probing();
+  working: Database["working"] = () => this.apart.working();
   listening: Database["listening"] = () => this.apart.listening();
   renew: Database["renew"] = () => this.apart.renew();
   counts: Database["counts"] = () => this.apart.counts();

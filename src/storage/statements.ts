@@ -15,8 +15,8 @@ export interface Statements {
   ): Promise<Row[]>;
   /** As `run`; the number of affected rows. */
   execute(client: pg.ClientBase, text: string, values: readonly unknown[]): Promise<number>;
-  /** Begins a transaction. */
-  begin(client: pg.ClientBase): Promise<void>;
+  /** Begins a transaction. @param ofOneMoment its statements read what there is at one moment, and write nothing */
+  begin(client: pg.ClientBase, ofOneMoment: boolean): Promise<void>;
   /** As `run`, in a transaction. */
   runInside<Row extends object>(
     client: pg.ClientBase,
@@ -62,8 +62,8 @@ export class SessionStatements implements Statements {
     return countOf(await client.query(text, values as unknown[]));
   }
 
-  async begin(client: pg.ClientBase): Promise<void> {
-    await client.query("begin");
+  async begin(client: pg.ClientBase, ofOneMoment: boolean): Promise<void> {
+    await client.query(ofOneMoment ? "begin isolation level repeatable read read only" : "begin");
   }
 
   readonly runInside = this.run;
@@ -116,8 +116,9 @@ export class TransactionStatements implements Statements {
     return countOf(await runSetting(client, await this.setting(), text, values));
   }
 
-  async begin(client: pg.ClientBase): Promise<void> {
-    await beginSetting(client, await this.setting());
+  async begin(client: pg.ClientBase, ofOneMoment: boolean): Promise<void> {
+    const begin = ofOneMoment ? "begin isolation level repeatable read" : "begin";
+    await beginSetting(client, await this.setting(), begin);
   }
 
   async runInside<Row extends object>(

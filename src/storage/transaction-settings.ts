@@ -22,17 +22,23 @@ const literal = (value: string | number): string => `'${String(value).replaceAll
  * A statement for the beginning of a transaction, or of statements that are sent together: it has no row, sets what is given
  * until the end of the transaction, and fails on a standby or another server than that.
  * @param server as `serverSql` has it; undefined = any that takes writes
+ * @param isReadOnly the transaction takes no writes from then on
  */
-export function settingStatement(settings: TransactionSettings, server: string | undefined): string {
+export function settingStatement(
+  settings: TransactionSettings,
+  server: string | undefined,
+  isReadOnly = false,
+): string {
   // Only `set_config` is not worked out before it is known which case is so.
-  const isReadOnly =
+  const off =
     server === undefined
       ? "'off'"
       : `case when ${serverSql} = ${literal(server)} then 'off' else 'another server' end`;
   const set = (name: string, value: string) => `set_config(${literal(name)}, ${value}, true)`;
   const all = [
-    set("transaction_read_only", isReadOnly),
+    set("transaction_read_only", off),
     ...Object.entries(settings).map(([name, value]) => set(name, literal(value))),
+    ...(isReadOnly ? [set("transaction_read_only", "'on'")] : []),
   ];
   return `select where (${all.join(" || ")}) is null`;
 }

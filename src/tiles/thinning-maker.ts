@@ -1,8 +1,8 @@
-import type pg from "pg";
 import type { Log } from "../log.js";
 import { workLock } from "../storage/advisory-locks.js";
 import { giveUp } from "../storage/give-up.js";
 import type { Database } from "../storage/postgres.js";
+import type { WorkSession } from "../storage/work-sessions.js";
 import { plainThinning, type ThinningSpec } from "./thinning.js";
 
 /**
@@ -37,16 +37,11 @@ export function makeThinnings(db: Database, log: Log): ThinningMaker {
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
   let made = false;
-  let client: pg.Client | undefined;
+  let session: WorkSession | undefined;
 
-  const pass = async (connection: pg.Client): Promise<void> => {
-    const lock = await connection.query<{ ours: boolean }>(
-      `select pg_try_advisory_lock(${workLock.thinnings}) as ours`,
-    );
-    if (!lock.rows[0]!.ours) return;
-    await connection.query(
-      `set lock_timeout = '${lockTimeout}'; set statement_timeout = '${statementTimeout}'`,
-    );
+  const pass = async (connection: WorkSession): Promise<void> => {
+    if (!(await connection.tryLock(workLock.thinnings))) return;
+    await connection.set({ lock_timeout: lockTimeout, statement_timeout: statementTimeout });
     await connection.query("select sweep_thinnings()");
     const { rows } = await connection.query<{ id: number }>("select unthinned_layers() as id");
     for (const { id } of rows) if (!wanted.has(id)) wanted.set(id, plainThinning);
@@ -86,13 +81,13 @@ export function makeThinnings(db: Database, log: Log): ThinningMaker {
   };
   const work = async (): Promise<void> => {
     try {
-      client = await db.dedicated();
-      if (!stopped) await pass(client);
+      session = await db.working();
+      if (!stopped) await pass(session);
     } catch (error) {
       if (!stopped) log.warn({ err: error }, "points could not be thinned");
     } finally {
-      await client?.end().catch(() => undefined);
-      client = undefined;
+      await session?.end();
+      session = undefined;
       running = undefined;
       again(wanted.size > 0 ? retryMs : made ? sweepMs : intervalMs);
       made = false;
@@ -120,7 +115,7 @@ export function makeThinnings(db: Database, log: Log): ThinningMaker {
     stop: async () => {
       stopped = true;
       clearTimeout(timer);
-      await giveUp(db, () => ({ running, client }));
+      await giveUp(() => ({ running, session }));
     },
   };
 }
@@ -136,7 +131,7 @@ interface Making {
 }
 
 /** Returns false when there is nothing to do. */
-async function make(client: pg.Client, { layerId, spec, isStopped }: Making): Promise<boolean> {
+async function make(client: WorkSession, { layerId, spec, isStopped }: Making): Promise<boolean> {
   const text = JSON.stringify(spec, (_, value: unknown) =>
     typeof value === "bigint" ? String(value) : value,
   );

@@ -20,7 +20,11 @@ const target = join(folder, "backups");
 const server = await startServer();
 t.teardown(() => server.stop());
 const { config } = server.nodes[0]!.services;
-const source = { DATABASE_URL: config.databaseUrl, MAPWRIGHT_DATA_DIR: config.dataDir };
+const source = {
+  DATABASE_URL: config.databaseUrl,
+  MAPWRIGHT_DATABASE_DIRECT_URL: config.databaseDirectUrl,
+  MAPWRIGHT_DATA_DIR: config.dataDir,
+};
 await makeMap(server, "m");
 await makeFileLayer(server, "a");
 await mkdir(join(config.dataDir, "icons"), { recursive: true });

@@ -22,7 +22,7 @@ import { lockWaiters } from "../support/locks.js";
 import { quietLog } from "../support/log.js";
 
 const database = await freshDatabase();
-const db = openDatabase({ url: database.url, connections: 4, statementTimeoutMs: 10_000, log: quietLog });
+const db = openDatabase({ ...database.at, connections: 4, statementTimeoutMs: 10_000, log: quietLog });
 const sql = new pg.Client({ connectionString: database.url });
 await sql.connect();
 t.teardown(async () => {

@@ -13,7 +13,7 @@ import { quietLog } from "../support/log.js";
 /** What becomes of values when a column changes its type: all nine types against each other. */
 
 const database = await freshDatabase();
-const db = openDatabase({ url: database.url, connections: 4, statementTimeoutMs: 30_000, log: quietLog });
+const db = openDatabase({ ...database.at, connections: 4, statementTimeoutMs: 30_000, log: quietLog });
 t.teardown(async () => {
   await db.close();
   await database.drop();

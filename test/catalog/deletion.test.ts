@@ -20,7 +20,7 @@ import { waitFor } from "../support/server.js";
 /** What is deleted is gone at once, and its tables are removed behind everybody's back. */
 
 const database = await freshDatabase();
-const db = openDatabase({ url: database.url, connections: 4, statementTimeoutMs: 10_000, log: quietLog });
+const db = openDatabase({ ...database.at, connections: 4, statementTimeoutMs: 10_000, log: quietLog });
 const client = new pg.Client({ connectionString: database.url });
 await client.connect();
 await client.query("set search_path = mapwright, public");

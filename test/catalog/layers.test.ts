@@ -11,7 +11,7 @@ import { failure } from "../support/failure.js";
 import { quietLog } from "../support/log.js";
 
 const database = await freshDatabase();
-const db = openDatabase({ url: database.url, connections: 4, statementTimeoutMs: 10_000, log: quietLog });
+const db = openDatabase({ ...database.at, connections: 4, statementTimeoutMs: 10_000, log: quietLog });
 t.teardown(async () => {
   await db.close();
   await database.drop();

@@ -17,7 +17,7 @@ import { waitFor } from "../support/server.js";
 const redis = openRedis(testRedisUrl(), quietLog);
 await redis.connect();
 const database = await freshDatabase();
-const db = openDatabase({ url: database.url, connections: 4, statementTimeoutMs: 10_000, log: quietLog });
+const db = openDatabase({ ...database.at, connections: 4, statementTimeoutMs: 10_000, log: quietLog });
 t.teardown(async () => {
   redis.disconnect();
   await db.close();

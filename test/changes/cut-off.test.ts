@@ -43,7 +43,10 @@ const tile = async (url: string) => {
 /** Another node, over a link of its own. */
 async function linked(t: Test, config: Partial<Config> = {}) {
   const link = await DatabaseLink.to(server.database.url);
-  const node = await startNode({ ...services.config, ...config, databaseUrl: link.url, port: 0 }, quietLog);
+  const node = await startNode(
+    { ...services.config, ...config, databaseUrl: link.url, databaseDirectUrl: "", port: 0 },
+    quietLog,
+  );
   t.teardown(async () => {
     link.restore();
     await node.stop(500);

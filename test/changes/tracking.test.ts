@@ -21,7 +21,7 @@ await client.connect();
 await client.query("set search_path = mapwright, public");
 const nodeId = "n1";
 const db = openDatabase({
-  url: database.url,
+  ...database.at,
   nodeId,
   connections: 4,
   statementTimeoutMs: 10_000,

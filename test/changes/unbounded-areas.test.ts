@@ -16,7 +16,7 @@ const client = new pg.Client({ connectionString: database.url });
 await client.connect();
 await client.query("set search_path = mapwright, public");
 const db = openDatabase({
-  url: database.url,
+  ...database.at,
   nodeId: "n1",
   connections: 2,
   statementTimeoutMs: 10_000,

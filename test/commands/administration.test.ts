@@ -24,7 +24,7 @@ const variables = {
 const run = (line: string, input?: string) =>
   runCommand(line.split(" "), { variables, ...(input === undefined ? {} : { input }) });
 
-const db = openDatabase({ url: database.url, connections: 2, statementTimeoutMs: 10_000, log: quietLog });
+const db = openDatabase({ ...database.at, connections: 2, statementTimeoutMs: 10_000, log: quietLog });
 const redis = openRedis(testRedisUrl(), quietLog);
 await redis.connect();
 const sessions = openSessions(redis, { idleSeconds: 60, prefix });

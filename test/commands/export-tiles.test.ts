@@ -33,6 +33,7 @@ await services.changes.propagate();
 const { config } = services;
 const variables = {
   DATABASE_URL: config.databaseUrl,
+  MAPWRIGHT_DATABASE_DIRECT_URL: config.databaseDirectUrl,
   REDIS_URL: config.redisUrl,
   MAPWRIGHT_REDIS_PREFIX: config.redisPrefix,
   MAPWRIGHT_DATA_DIR: join(folder, "data"),

@@ -18,7 +18,7 @@ import { testRedisUrl } from "../support/redis.js";
 const database = await freshDatabase();
 const folder = mkdtempSync(join(tmpdir(), "mapwright-test-"));
 const dataDir = join(folder, "data");
-const db = openDatabase({ url: database.url, connections: 2, statementTimeoutMs: 10_000, log: quietLog });
+const db = openDatabase({ ...database.at, connections: 2, statementTimeoutMs: 10_000, log: quietLog });
 await createMap(db, await createProject(db, { code: "p" }), { code: "m" });
 t.teardown(async () => {
   await db.close();

@@ -13,6 +13,7 @@ t.teardown(() => server.stop());
 const { config } = server.nodes[0]!.services;
 const variables = {
   DATABASE_URL: config.databaseUrl,
+  MAPWRIGHT_DATABASE_DIRECT_URL: config.databaseDirectUrl,
   REDIS_URL: config.redisUrl,
   MAPWRIGHT_REDIS_PREFIX: config.redisPrefix,
 };

@@ -10,14 +10,14 @@ import { loadDemo } from "../../src/demo/load.js";
 import { createTransferHost } from "../../src/hosts/transfer.js";
 import { loadSettings } from "../../src/search/settings.js";
 import { openDatabase } from "../../src/storage/postgres.js";
-import { freshDatabase } from "../support/database.js";
+import { freshDatabase, settingsOf } from "../support/database.js";
 import { quietLog } from "../support/log.js";
 import { putSomeNames } from "./catalogues.support.js";
 
 const database = await freshDatabase();
 const dataDir = mkdtempSync(join(tmpdir(), "mapwright-test-"));
-const db = openDatabase({ url: database.url, connections: 4, statementTimeoutMs: 60_000, log: quietLog });
-const config = configSchema.parse({ databaseUrl: database.url, dataDir });
+const db = openDatabase({ ...database.at, connections: 4, statementTimeoutMs: 60_000, log: quietLog });
+const config = configSchema.parse({ ...settingsOf(database), dataDir });
 const transfer = createTransferHost(config, quietLog);
 const translations = putSomeNames(join(dataDir, "translations"));
 const deps = { db, transfer, log: quietLog, config, translations };

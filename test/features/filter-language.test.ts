@@ -14,7 +14,7 @@ import { makeLayer } from "../support/layers.js";
 import { quietLog } from "../support/log.js";
 
 const database = await freshDatabase();
-const db = openDatabase({ url: database.url, connections: 2, statementTimeoutMs: 30_000, log: quietLog });
+const db = openDatabase({ ...database.at, connections: 2, statementTimeoutMs: 30_000, log: quietLog });
 t.teardown(async () => {
   await db.close();
   await database.drop();
@@ -265,7 +265,7 @@ t.test("regular expressions whose time may know no bounds are no part of a filte
 });
 
 t.test("a regular expression that never ends is ended by the statement timeout", async (t) => {
-  const hasty = openDatabase({ url: database.url, connections: 1, statementTimeoutMs: 300, log: quietLog });
+  const hasty = openDatabase({ ...database.at, connections: 1, statementTimeoutMs: 300, log: quietLog });
   t.teardown(() => hasty.close());
   await db.execute(
     `insert into ${layerTable(layerId)} (${physical("name")})

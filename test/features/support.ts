@@ -74,7 +74,7 @@ export async function makeFeatures(
   }
   await client.end();
   const db = openDatabase({
-    url: database.url,
+    ...database.at,
     connections: options.connections ?? 4,
     statementTimeoutMs: options.statementTimeoutMs ?? 20_000,
     log: quietLog,

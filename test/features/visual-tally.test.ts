@@ -132,7 +132,7 @@ t.test(
     const of = cases.quantiles;
     await fill(800);
     await db.execute("delete from visual_tally");
-    const client = new pg.Client({ connectionString: db.url });
+    const client = new pg.Client({ connectionString: db.directUrl });
     await client.connect();
     t.teardown(() => client.end());
     const edit = () => client.query(`update ${table} set ${n} = 5000 + svc_id`);

@@ -6,7 +6,7 @@ import type { MetatileRequest } from "../../src/hosts/messages.js";
 import { type RenderHost, startRenderHost, tasksAtOnce } from "../../src/hosts/render.js";
 import { createStyleCompiler } from "../../src/style/compiler.js";
 import { png } from "../../src/tiles/formats.js";
-import { freshDatabase } from "../support/database.js";
+import { freshDatabase, settingsOf } from "../support/database.js";
 import { failure } from "../support/failure.js";
 import { quietLog } from "../support/log.js";
 import { picture } from "../support/pictures.js";
@@ -15,7 +15,7 @@ import { waitFor } from "../support/server.js";
 /** The supervised render host, with real renders that take as long as PostgreSQL is told to sleep. */
 
 const database = await freshDatabase({ bare: true });
-const config = loadConfig({ environment: {}, flags: { databaseUrl: database.url, "tiles.queueLength": 4 } });
+const config = loadConfig({ environment: {}, flags: { ...settingsOf(database), "tiles.queueLength": 4 } });
 const host: RenderHost = startRenderHost(config, quietLog);
 t.teardown(async () => {
   await host.stop();
@@ -175,7 +175,7 @@ t.test("a call beyond the queue is refused, one that is aborted leaves it", asyn
 });
 
 t.test("a task that is refused as it waited for too long is not drawn later", async (t) => {
-  const flags = { databaseUrl: database.url, "render.concurrency": 1, "tiles.deadlineMs": 500 };
+  const flags = { ...settingsOf(database), "render.concurrency": 1, "tiles.deadlineMs": 500 };
   const host = startRenderHost(loadConfig({ environment: {}, flags }), quietLog);
   t.teardown(() => host.stop());
   await host.whenReady();

@@ -3,7 +3,7 @@ import { loadConfig } from "../../src/config.js";
 import type { MetatileRequest } from "../../src/hosts/messages.js";
 import { startRenderHost } from "../../src/hosts/render.js";
 import { png } from "../../src/tiles/formats.js";
-import { asSuperuser, freshDatabase } from "../support/database.js";
+import { asSuperuser, freshDatabase, settingsOf } from "../support/database.js";
 import { quietLog } from "../support/log.js";
 import { picture } from "../support/pictures.js";
 import { waitFor } from "../support/server.js";
@@ -11,7 +11,7 @@ import { waitFor } from "../support/server.js";
 /** Maps of hundreds of layers in the render host: what they take of the database, and of others' time. */
 
 const database = await freshDatabase({ bare: true });
-const config = loadConfig({ environment: {}, flags: { databaseUrl: database.url } });
+const config = loadConfig({ environment: {}, flags: { ...settingsOf(database) } });
 const host = startRenderHost(config, quietLog);
 t.teardown(async () => {
   await host.stop();

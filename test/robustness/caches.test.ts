@@ -20,6 +20,7 @@ const safe = await watchSafety(t, server, "/api/2.8/p/good/");
 const { config } = server.nodes[0]!.services;
 const variables = {
   DATABASE_URL: config.databaseUrl,
+  MAPWRIGHT_DATABASE_DIRECT_URL: config.databaseDirectUrl,
   REDIS_URL: config.redisUrl,
   MAPWRIGHT_REDIS_PREFIX: config.redisPrefix,
 };

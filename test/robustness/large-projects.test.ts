@@ -120,6 +120,7 @@ t.test("it is deleted while others read and write, though who deletes it is kill
     env: {
       PATH: process.env.PATH ?? "",
       DATABASE_URL: config.databaseUrl,
+      MAPWRIGHT_DATABASE_DIRECT_URL: config.databaseDirectUrl,
       REDIS_URL: config.redisUrl,
       MAPWRIGHT_DATA_DIR: config.dataDir,
     },

@@ -1,17 +1,10 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { closeSync, mkdtempSync, openSync, writeFileSync } from "node:fs";
-import { rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import t, { type Test } from "tap";
 import { checkPostgres } from "../../src/commands/checks.js";
-import { handOver, inheritedFolder, serviceAccount, spawnOptions } from "../../src/local-services/account.js";
 import { openDatabase } from "../../src/storage/postgres.js";
-import { Clusters, freePort } from "../support/clusters.js";
+import { Clusters } from "../support/clusters.js";
 import { freshDatabase } from "../support/database.js";
 import { quietLog } from "../support/log.js";
-import { waitFor } from "../support/server.js";
+import { type PgBouncer, type PoolMode, startPgBouncer } from "../support/pgbouncer.js";
 
 /** Poolers and standbys in the place of the database: told at the start and by `doctor`, and nothing is served from them. */
 
@@ -19,50 +12,18 @@ const database = await freshDatabase();
 t.teardown(() => database.drop());
 
 /** Starts PgBouncer in front of the database. @returns the URL of the database behind it */
-async function pooled(t: Test, mode: "transaction" | "session" | "statement", more = ""): Promise<string> {
-  const account = serviceAccount(["postgres"]);
-  const folder = mkdtempSync(join(tmpdir(), "mapwright-pooler-"));
-  handOver(folder, account);
-  const target = new URL(database.url);
-  const name = target.pathname.slice(1);
-  const port = await freePort();
-  const file = join(folder, "pgbouncer.ini");
-  writeFileSync(
-    file,
-    `[databases]
-${name} = host=${target.searchParams.get("host") ?? target.hostname} port=${target.searchParams.get("port") ?? target.port} user=${target.username} password=${target.password}
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = ${port}
-unix_socket_dir =
-auth_type = any
-pool_mode = ${mode}
-${more}
-`,
-  );
-  handOver(file, account);
-  // Its account may lack access to parent folders.
-  const opened = openSync(folder, "r");
-  const child = spawn("pgbouncer", [`${inheritedFolder}/pgbouncer.ini`], {
-    ...spawnOptions(account),
-    stdio: ["ignore", "ignore", "ignore", opened],
-  });
-  closeSync(opened);
-  t.teardown(async () => {
-    child.kill("SIGKILL");
-    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
-    await rm(folder, { recursive: true, force: true });
-  });
-  const url = `postgresql://${target.username}@127.0.0.1:${port}/${name}`;
-  await waitFor(async () => (await refusalOf(url)) !== "ECONNREFUSED");
-  return url;
+async function pooled(t: Test, mode: PoolMode, more = "", target = database.url): Promise<string> {
+  const pooler: PgBouncer = await startPgBouncer(target, mode, more);
+  t.teardown(() => pooler.stop());
+  return pooler.url;
 }
 
-/** Why a session for locks and notifications is refused; undefined = it is not. */
-async function refusalOf(url: string): Promise<string | undefined> {
-  const db = openDatabase({ url, connections: 2, statementTimeoutMs: 10_000, log: quietLog });
+/** Why the server does not start there; undefined = it does. */
+async function refusalOf(url: string, directUrl = ""): Promise<string | undefined> {
+  const db = openDatabase({ url, directUrl, connections: 2, statementTimeoutMs: 10_000, log: quietLog });
   try {
     await (await db.dedicated()).end();
+    await db.requirePooler();
     return undefined;
   } catch (error) {
     const { cause = error } = error as Error;
@@ -73,7 +34,9 @@ async function refusalOf(url: string): Promise<string | undefined> {
   }
 }
 
-const foundBy = async (url: string) => (await checkPostgres(url)).filter(({ ok }) => !ok);
+const foundBy = async (url: string, directUrl = "") =>
+  (await checkPostgres(url, directUrl)).filter(({ ok }) => !ok);
+const givesDirect = /Give the address of PostgreSQL itself as MAPWRIGHT_DATABASE_DIRECT_URL/;
 
 t.test("PostgreSQL itself", async (t) => {
   t.equal(await refusalOf(database.url), undefined);
@@ -89,7 +52,7 @@ for (const mode of ["transaction", "statement"] as const)
     for (let n = 0; n < 3; n++) t.match(await refusalOf(url), /a pooler hands out the sessions/);
     const [found] = await foundBy(url);
     t.match(found?.found, /a pooler hands out the sessions/);
-    t.equal(found?.advice, "Connect to PostgreSQL itself, or past the pooler.");
+    t.match(found?.advice, givesDirect);
   });
 
 t.test("a pooler with several sessions, given out in turn, while others use them", async (t) => {
@@ -97,8 +60,9 @@ t.test("a pooler with several sessions, given out in turn, while others use them
   const db = openDatabase({ url, connections: 4, statementTimeoutMs: 10_000, log: quietLog });
   t.teardown(() => db.close());
   let isOver = false;
+  // Nothing is known of its sessions: only what needs none can be asked.
   const use = async () => {
-    while (!isOver) await db.query("select pg_sleep(0.001)");
+    while (!isOver) await db.query("select pg_sleep(0.001)").catch(() => undefined);
   };
   const users = [use(), use(), use()];
   for (let n = 0; n < 5; n++) t.match(await refusalOf(url), /a pooler hands out the sessions/);
@@ -113,6 +77,53 @@ t.test("a pooler that drops the settings of sessions, or refuses them", async (t
   t.match(found?.advice, /A pooler refuses the settings of sessions/);
 });
 
+for (const mode of ["transaction", "session"] as const)
+  t.test(`a pooler that hands out sessions by ${mode}, and the address past it`, async (t) => {
+    const url = await pooled(t, mode);
+    t.equal(await refusalOf(url, database.url), undefined);
+    t.same(await foundBy(url, database.url), []);
+  });
+
+t.test("a pooler that hands out sessions by statement, and the address past it", async (t) => {
+  const url = await pooled(t, "statement");
+  t.match(await refusalOf(url, database.url), /for a statement each/);
+  t.match(await foundBy(url, database.url), [
+    { name: "pooler", found: /for a statement each/, advice: /pool_mode = transaction/ },
+  ]);
+});
+
+t.test("an address past the pooler that leads to one", async (t) => {
+  const url = await pooled(t, "transaction");
+  const other = await pooled(t, "transaction", drops);
+  t.match(await refusalOf(url, other), /where MAPWRIGHT_DATABASE_DIRECT_URL leads, a pooler/);
+  t.match(await foundBy(url, other), [
+    { advice: "Let MAPWRIGHT_DATABASE_DIRECT_URL lead to PostgreSQL itself." },
+  ]);
+});
+
+t.test("an address past the pooler that leads to another database, or another server", async (t) => {
+  const url = await pooled(t, "transaction");
+  const other = await freshDatabase();
+  t.teardown(() => other.drop());
+  const clusters = new Clusters();
+  t.teardown(() => clusters.stop());
+  const cluster = await clusters.create();
+  for (const elsewhere of [other.url, `postgresql://postgres@127.0.0.1:${cluster.port}/postgres`]) {
+    t.match(await refusalOf(url, elsewhere), /DATABASE_URL leads to another server, or another database/);
+    t.match((await foundBy(url, elsewhere)).at(-1), {
+      name: elsewhere === other.url ? "pooler" : /./,
+      advice: /./,
+    });
+  }
+});
+
+t.test("a pooler that is away", async (t) => {
+  t.equal(await refusalOf("postgresql://127.0.0.1:1/none", database.url), "ECONNREFUSED");
+  t.match(await foundBy("postgresql://127.0.0.1:1/none", database.url), [
+    { name: "pooler", found: /cannot be used/ },
+  ]);
+});
+
 t.test("a standby in the place of the primary", async (t) => {
   const clusters = new Clusters();
   t.teardown(() => clusters.stop());
@@ -123,4 +134,9 @@ t.test("a standby in the place of the primary", async (t) => {
   const [found] = await foundBy(url);
   t.match(found?.found, /the server is a standby/);
   t.equal(found?.advice, "Let DATABASE_URL lead to the primary.");
+  const before = `postgresql://postgres@127.0.0.1:${primary.port}/postgres`;
+  t.match(
+    await refusalOf(await pooled(t, "transaction", "", url), before),
+    /DATABASE_URL leads to another server/,
+  );
 });

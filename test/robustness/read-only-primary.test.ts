@@ -75,7 +75,7 @@ t.test(
     board.switchTo(first.port);
     const { config } = server.nodes[0]!.services;
     const databaseUrl = `postgresql://mapwright@127.0.0.1:${port}/mapwright`;
-    const node = await startNode({ ...config, databaseUrl, port: 0 }, quietLog);
+    const node = await startNode({ ...config, databaseUrl, databaseDirectUrl: "", port: 0 }, quietLog);
     t.teardown(async () => {
       await node.stop(500);
       await board.close();

@@ -27,7 +27,11 @@ t.test("a node makes the indexes of what a command imports, unasked", async (t) 
     stdin: new PassThrough(),
     stdout: new PassThrough(),
     stderr: new PassThrough(),
-    variables: { DATABASE_URL: config.databaseUrl, REDIS_URL: config.redisUrl },
+    variables: {
+      DATABASE_URL: config.databaseUrl,
+      MAPWRIGHT_DATABASE_DIRECT_URL: config.databaseDirectUrl,
+      REDIS_URL: config.redisUrl,
+    },
   };
   const program = await buildProgram(env);
   t.equal(await runProgram(program, env, ["import", "p", "m", "towns", file]), 0);

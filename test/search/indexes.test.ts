@@ -248,7 +248,7 @@ t.test(
       `insert into ${pages.table} (${pages.physical.text}) select 'page ' || g from generate_series(1, 5000) g`,
     );
     await sql.query(`analyze ${pages.table}`);
-    const link = await DatabaseLink.to(bench.db.url);
+    const link = await DatabaseLink.to(bench.db.directUrl);
     const db = openDatabase({ url: link.url, connections: 2, statementTimeoutMs: 60_000, log: quietLog });
     t.teardown(async () => {
       await db.close();

@@ -50,7 +50,7 @@ export async function indexedBench(t: Test): Promise<{ bench: SearchBench; index
 
 export async function searchBench(): Promise<SearchBench> {
   const database = await freshDatabase();
-  const db = openDatabase({ url: database.url, connections: 4, statementTimeoutMs: 30_000, log: quietLog });
+  const db = openDatabase({ ...database.at, connections: 4, statementTimeoutMs: 30_000, log: quietLog });
   const sql = new pg.Client({ connectionString: database.url });
   await sql.connect();
   await sql.query("set search_path = mapwright, public");

@@ -89,7 +89,7 @@ t.test("a connection of its own is refused in time, and its loss is noticed", as
 t.test("each session that is opened has the settings that end it when its process is gone", async (t) => {
   const database = await freshDatabase();
   t.teardown(() => database.drop());
-  const db = openDatabase({ url: database.url, connections: 1, statementTimeoutMs: 60_000, log: quietLog });
+  const db = openDatabase({ ...database.at, connections: 1, statementTimeoutMs: 60_000, log: quietLog });
   t.teardown(() => db.close());
   const own = await db.dedicated();
   t.teardown(() => own.end());

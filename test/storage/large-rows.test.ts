@@ -8,7 +8,7 @@ import { waitFor } from "../support/server.js";
 /** Rows of many bytes after rows of few: what is in memory of them does not depend on how many were asked for. */
 
 const database = await freshDatabase();
-const db = openDatabase({ url: database.url, connections: 2, statementTimeoutMs: 30_000, log: quietLog });
+const db = openDatabase({ ...database.at, connections: 2, statementTimeoutMs: 30_000, log: quietLog });
 t.teardown(async () => {
   await db.close();
   await database.drop();

@@ -30,7 +30,7 @@ await client.query(
 
 t.test("an account of several projects is one after the upgrade, and new ones are apart", async (t) => {
   await migrate(client);
-  const db = openDatabase({ url: database.url, connections: 2, statementTimeoutMs: 10_000, log: quietLog });
+  const db = openDatabase({ ...database.at, connections: 2, statementTimeoutMs: 10_000, log: quietLog });
   t.teardown(() => db.close());
   t.match(await listAccounts(db), [
     { login: "alone", project: null },

@@ -63,7 +63,7 @@ t.test("one that only adds is gone on with, and nothing of it is touched", async
   const blobs = new FolderBlobStore(folder);
   const key = await blobs.put([Buffer.from("of the newer version")] as unknown as AsyncIterable<Uint8Array>);
   await blobs.setAside(key);
-  const db = openDatabase({ url: database.url, connections: 2, statementTimeoutMs: 10_000, log: quietLog });
+  const db = openDatabase({ ...database.at, connections: 2, statementTimeoutMs: 10_000, log: quietLog });
   t.teardown(() => db.close());
   const warned: string[] = [];
   const log = { ...quietLog, warn: (_: object, text: string) => void warned.push(text) } as typeof quietLog;

@@ -61,7 +61,7 @@ t.test("a connection that is lost before it was ready again", async (t) => {
 });
 
 t.test("a stream whose client leaves while it gets its connection", async (t) => {
-  const own = openDatabase({ url: database.url, connections: 1, statementTimeoutMs: 60_000, log: quietLog });
+  const own = openDatabase({ ...database.at, connections: 1, statementTimeoutMs: 60_000, log: quietLog });
   t.teardown(() => own.close());
   const leaving = new AbortController();
   const stream = own.stream("select pg_sleep(60)", [], { batch: 1, signal: leaving.signal });

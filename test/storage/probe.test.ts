@@ -13,11 +13,11 @@ const database = await freshDatabase();
 const link = await DatabaseLink.to(database.url);
 const db = openDatabase({ url: link.url, connections: 2, statementTimeoutMs: 5_000, log: quietLog });
 let opened = 0;
-const dedicated = () => {
+const probing = () => {
   opened++;
-  return db.dedicated();
+  return db.probing();
 };
-const probe = new DatabaseProbe({ db: { dedicated }, timeoutMs: 1_000, sharedMs: 50 });
+const probe = new DatabaseProbe({ db: { probing }, timeoutMs: 1_000, sharedMs: 50 });
 const over = () => pause(60);
 t.teardown(async () => {
   probe.close();
@@ -57,9 +57,9 @@ t.test("a connection that comes too late takes no other's place", async (t) => {
   let late: (() => void) | undefined;
   let asked = 0;
   const slowly = async () => {
-    const client = await db.dedicated();
+    const client = await db.probing();
     open.add(client);
-    client.on("end", () => open.delete(client));
+    client.onLost(() => open.delete(client));
     // The first is there when the second is in use.
     if (++asked === 1)
       await new Promise<void>((resolve) => {
@@ -67,7 +67,7 @@ t.test("a connection that comes too late takes no other's place", async (t) => {
       });
     return client;
   };
-  const other = new DatabaseProbe({ db: { dedicated: slowly }, timeoutMs: 400, sharedMs: 1 });
+  const other = new DatabaseProbe({ db: { probing: slowly }, timeoutMs: 400, sharedMs: 1 });
   t.notOk(await other.isThere());
   await over();
   t.ok(await other.isThere());

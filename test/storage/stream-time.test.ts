@@ -8,7 +8,7 @@ import { quietLog } from "../support/log.js";
 /** How long a stream may take: the limit of a statement is that of each batch. */
 
 const database = await freshDatabase();
-const db = openDatabase({ url: database.url, connections: 2, statementTimeoutMs: 1_000, log: quietLog });
+const db = openDatabase({ ...database.at, connections: 2, statementTimeoutMs: 1_000, log: quietLog });
 t.teardown(async () => {
   await db.close();
   await database.drop();
@@ -39,7 +39,7 @@ t.test(
   "one that cannot be continued is closed when its reader is slow again and again, and others wait",
   async (t) => {
     const own = openDatabase({
-      url: database.url,
+      ...database.at,
       connections: 2,
       statementTimeoutMs: 60_000,
       log: quietLog,
@@ -64,7 +64,7 @@ t.test(
 
 t.test("of connections that are watched", async (t) => {
   const connections = new Connections({
-    url: database.url,
+    ...database.at,
     connections: 4,
     statementTimeoutMs: 100,
     log: quietLog,

@@ -8,7 +8,30 @@ import { migrate } from "../../src/storage/migrate.js";
 export interface TestDatabase {
   /** Connection string of a role that owns this database and nothing else. */
   readonly url: string;
+  /** How the server is to reach it: the same, or in a run of the suite behind a pooler by way of that. */
+  readonly at: DatabaseAddresses;
   drop(): Promise<void>;
+}
+
+export interface DatabaseAddresses {
+  readonly url: string;
+  readonly directUrl?: string;
+}
+
+/** As settings of a server. */
+export const settingsOf = ({ at }: Pick<TestDatabase, "at">) => ({
+  databaseUrl: at.url,
+  databaseDirectUrl: at.directUrl ?? "",
+});
+
+/** By way of the pooler of this run, if there is one, for databases of the cluster of the tests. */
+export function addressesOf(url: string): DatabaseAddresses {
+  const pooler = process.env.MAPWRIGHT_TEST_POOLER_URL;
+  const serverOf = ({ host, searchParams }: URL) =>
+    `${host} ${searchParams.get("host")} ${searchParams.get("port")}`;
+  if (!pooler || serverOf(new URL(url)) !== serverOf(clusterUrl())) return { url };
+  const { username, password, pathname } = new URL(url);
+  return { url: Object.assign(new URL(pooler), { username, password, pathname }).href, directUrl: url };
 }
 
 function clusterUrl(): URL {
@@ -98,6 +121,7 @@ export async function freshDatabase(
   }
   return {
     url: url.href,
+    at: addressesOf(url.href),
     drop: () =>
       asSuperuser("postgres", async (client) => {
         await client.query(`drop database if exists ${name} with (force)`);

@@ -15,6 +15,7 @@ const node = await startNode(config, quietLog);
 await node.services.render.whenReady();
 const db = openDatabase({
   url: config.databaseUrl,
+  directUrl: config.databaseDirectUrl,
   connections: 2,
   statementTimeoutMs: 30_000,
   log: quietLog,

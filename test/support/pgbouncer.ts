@@ -24,69 +24,120 @@ export interface PgBouncer {
   stop(): Promise<void>;
 }
 
+/** Its process: reads `pgbouncer.ini`, and other files that that names, in a folder of its own. */
+class Process {
+  readonly folder = mkdtempSync(join(tmpdir(), "mapwright-pooler-"));
+  private readonly account = serviceAccount(["postgres"]);
+  private child: ChildProcess | undefined;
+
+  constructor(readonly port: number) {
+    handOver(this.folder, this.account);
+  }
+
+  write(name: string, text: string): void {
+    const file = join(this.folder, name);
+    writeFileSync(file, text);
+    handOver(file, this.account);
+  }
+
+  writeIni(databases: string, mode: PoolMode, lines: string): void {
+    this.write(
+      "pgbouncer.ini",
+      `[databases]
+${databases}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${this.port}
+unix_socket_dir =
+pool_mode = ${mode}
+${lines}
+`,
+    );
+  }
+
+  async start(): Promise<void> {
+    // Its account may lack access to parent folders.
+    const opened = openSync(this.folder, "r");
+    this.child = spawn("pgbouncer", [`${inheritedFolder}/pgbouncer.ini`], {
+      ...spawnOptions(this.account),
+      stdio: ["ignore", "ignore", "ignore", opened],
+    });
+    closeSync(opened);
+    await waitFor(() => listens(this.port));
+  }
+
+  reload(): void {
+    this.child?.kill("SIGHUP");
+  }
+
+  async kill(): Promise<void> {
+    const { child } = this;
+    this.child = undefined;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  }
+
+  async stop(): Promise<void> {
+    await this.kill();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** @param target with the user and password of whoever connects */
+function databaseLine(name: string, target: string): string {
+  const { searchParams, hostname, port, username, password, pathname } = new URL(target);
+  return `${name} = host=${searchParams.get("host") ?? hostname} port=${searchParams.get("port") ?? port} user=${username} password=${password} dbname=${pathname.slice(1)}`;
+}
+
 /**
  * Starts PgBouncer.
  * @param target address of a database, with the user and password of whoever connects
  * @param more lines of its section `pgbouncer`
  */
 export async function startPgBouncer(target: string, mode: PoolMode, more = ""): Promise<PgBouncer> {
-  const account = serviceAccount(["postgres"]);
-  const folder = mkdtempSync(join(tmpdir(), "mapwright-pooler-"));
-  handOver(folder, account);
-  const port = await freePort();
-  const file = join(folder, "pgbouncer.ini");
-  const name = new URL(target).pathname.slice(1);
-  const { username } = new URL(target);
-  const write = (poolMode: PoolMode, lines: string, to: string) => {
-    const { searchParams, hostname, port: own, username: user, password, pathname } = new URL(to);
-    writeFileSync(
-      file,
-      `[databases]
-${name} = host=${searchParams.get("host") ?? hostname} port=${searchParams.get("port") ?? own} user=${user} password=${password} dbname=${pathname.slice(1)}
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = ${port}
-unix_socket_dir =
-auth_type = any
-pool_mode = ${poolMode}
-${lines}
-`,
-    );
-    handOver(file, account);
-  };
+  const process = new Process(await freePort());
+  const { username, pathname } = new URL(target);
+  const name = pathname.slice(1);
+  const write = (poolMode: PoolMode, lines: string, to: string) =>
+    process.writeIni(databaseLine(name, to), poolMode, `auth_type = any\n${lines}`);
   write(mode, more, target);
-  let child: ChildProcess | undefined;
-  const start = async () => {
-    // Its account may lack access to parent folders.
-    const opened = openSync(folder, "r");
-    child = spawn("pgbouncer", [`${inheritedFolder}/pgbouncer.ini`], {
-      ...spawnOptions(account),
-      stdio: ["ignore", "ignore", "ignore", opened],
-    });
-    closeSync(opened);
-    await waitFor(() => listens(port));
-  };
-  const kill = async () => {
-    const running = child;
-    child = undefined;
-    if (!running || running.exitCode !== null || running.signalCode !== null) return;
-    running.kill("SIGKILL");
-    await once(running, "exit");
-  };
-  await start();
+  await process.start();
   return {
-    url: `postgresql://${username}@127.0.0.1:${port}/${name}`,
-    kill,
-    start,
+    url: `postgresql://${username}@127.0.0.1:${process.port}/${name}`,
+    kill: () => process.kill(),
+    start: () => process.start(),
     change: (poolMode, lines = more, to = target) => {
       write(poolMode, lines, to);
-      child?.kill("SIGHUP");
+      process.reload();
     },
-    stop: async () => {
-      await kill();
-      await rm(folder, { recursive: true, force: true });
-    },
+    stop: () => process.stop(),
   };
+}
+
+export interface SuitePooler {
+  /** Without user and database. */
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** PgBouncer before all databases of a server, whoever connects. */
+export async function startSuitePooler(superuserUrl: string, mode: PoolMode): Promise<SuitePooler> {
+  const process = new Process(await freePort());
+  const { searchParams, hostname, port, username, password } = new URL(superuserUrl);
+  process.write("users.txt", `"${username}" "${decodeURIComponent(password)}"\n`);
+  process.writeIni(
+    `* = host=${searchParams.get("host") ?? hostname} port=${searchParams.get("port") ?? port}`,
+    mode,
+    `auth_type = scram-sha-256
+auth_file = ${inheritedFolder}/users.txt
+auth_user = ${username}
+default_pool_size = 8
+max_client_conn = 2000
+server_idle_timeout = 5`,
+  );
+  await process.start();
+  return { url: `postgresql://127.0.0.1:${process.port}/`, stop: () => process.stop() };
 }
 
 const listens = (port: number): Promise<boolean> =>

@@ -8,7 +8,7 @@ import type { Role } from "../../src/catalog/state.js";
 import { loadConfig } from "../../src/config.js";
 import type { Log } from "../../src/log.js";
 import { type Node, startNode } from "../../src/node.js";
-import { freshDatabase, type TestDatabase } from "./database.js";
+import { addressesOf, freshDatabase, settingsOf, type TestDatabase } from "./database.js";
 import { quietLog } from "./log.js";
 import { freshPrefix, testRedisUrl } from "./redis.js";
 
@@ -56,13 +56,13 @@ export interface TestServerOptions {
 
 export async function startServer(options: TestServerOptions = {}): Promise<TestServer> {
   const database = options.databaseUrl
-    ? { url: options.databaseUrl, drop: async () => undefined }
+    ? { url: options.databaseUrl, at: addressesOf(options.databaseUrl), drop: async () => undefined }
     : await freshDatabase();
   const dataDir = await mkdtemp(join(tmpdir(), "mapwright-test-"));
   const config = loadConfig({
     environment: {},
     flags: {
-      databaseUrl: database.url,
+      ...(options.config?.databaseUrl === undefined && settingsOf(database)),
       redisUrl: testRedisUrl(),
       redisPrefix: freshPrefix(),
       host: "127.0.0.1",

@@ -24,7 +24,7 @@ const tables = ["layer", "layer_column", "layer_change", "node", "import_job", "
 const deadlineMs = 60_000;
 
 export async function watchSteps(db: Database): Promise<Steps> {
-  const name = new URL(db.url).pathname.slice(1);
+  const name = new URL(db.directUrl).pathname.slice(1);
   const counted = `if nextval('steps.count') = (select held from steps.held) then
       perform pg_advisory_lock_shared(${key});
       perform pg_advisory_unlock_shared(${key});

@@ -10,7 +10,7 @@ import { createTransferHost, type TransferHost } from "../../src/hosts/transfer.
 import { type ImportDependencies, importIntoLayer } from "../../src/import/import-layer.js";
 import type { Imported, ImportSource } from "../../src/import/import-request.js";
 import { type Database, openDatabase } from "../../src/storage/postgres.js";
-import { freshDatabase } from "./database.js";
+import { freshDatabase, settingsOf } from "./database.js";
 import { quietLog } from "./log.js";
 
 /** A database with a map, a transfer host and temporary files, for tests of imports. */
@@ -40,8 +40,8 @@ export type ImportVariant = Partial<ImportSource> & { readonly extension?: strin
 export async function importBench(): Promise<ImportBench> {
   const database = await freshDatabase();
   const folder = mkdtempSync(join(tmpdir(), "mapwright-test-"));
-  const db = openDatabase({ url: database.url, connections: 4, statementTimeoutMs: 30_000, log: quietLog });
-  const config = configSchema.parse({ databaseUrl: database.url, dataDir: folder });
+  const db = openDatabase({ ...database.at, connections: 4, statementTimeoutMs: 30_000, log: quietLog });
+  const config = configSchema.parse({ ...settingsOf(database), dataDir: folder });
   const transfer = createTransferHost(config, quietLog);
   const deps = { db, transfer, log: quietLog, config };
   const projectId = await createProject(db, { code: "p", languages: ["en", "ru"] });

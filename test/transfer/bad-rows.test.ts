@@ -157,7 +157,12 @@ t.test(
 
 t.test("checks of an import may take longer than a statement of a request", async (t) => {
   const layer = await ruled();
-  const db = openDatabase({ url: bench.db.url, connections: 4, statementTimeoutMs: 1_000, log: quietLog });
+  const db = openDatabase({
+    url: bench.db.directUrl,
+    connections: 4,
+    statementTimeoutMs: 1_000,
+    log: quietLog,
+  });
   t.teardown(() => db.close());
   const files = [{ path: bench.file(collection(good())), name: "a.geojson" }];
   // The checks wait for the table of constraints.

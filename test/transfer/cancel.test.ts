@@ -167,7 +167,7 @@ t.test("files in the queue are not hurt when the one before them is cancelled", 
 t.test("a command that is ended leaves no layer, no column and no file", async (t) => {
   const env = {
     PATH: process.env.PATH ?? "",
-    DATABASE_URL: db.url,
+    DATABASE_URL: db.directUrl,
     REDIS_URL: testRedisUrl(),
     MAPWRIGHT_DATA_DIR: folder,
   };

@@ -16,7 +16,7 @@ import { collection, feature, point } from "../support/transfer.js";
 
 const database = await freshDatabase();
 const folder = mkdtempSync(join(tmpdir(), "mapwright-test-"));
-const db = openDatabase({ url: database.url, connections: 2, statementTimeoutMs: 10_000, log: quietLog });
+const db = openDatabase({ ...database.at, connections: 2, statementTimeoutMs: 10_000, log: quietLog });
 await createMap(db, await createProject(db, { code: "p" }), { code: "m" });
 t.teardown(async () => {
   await db.close();

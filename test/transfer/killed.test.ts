@@ -85,7 +85,7 @@ const tables = async () =>
 const program = fileURLToPath(new URL("../../src/main.js", import.meta.url));
 const env = {
   PATH: process.env.PATH ?? "",
-  DATABASE_URL: db.url,
+  DATABASE_URL: db.directUrl,
   REDIS_URL: testRedisUrl(),
   MAPWRIGHT_DATA_DIR: dataDir,
 };
@@ -221,7 +221,7 @@ t.test("the node that runs an import as a job", async (t) => {
   const config = loadConfig({
     environment: {},
     flags: {
-      databaseUrl: db.url,
+      databaseUrl: db.directUrl,
       redisUrl: testRedisUrl(),
       redisPrefix: freshPrefix(),
       host: "127.0.0.1",

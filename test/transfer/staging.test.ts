@@ -85,17 +85,17 @@ t.test("a layer that is deleted during an import is not found", async (t) => {
   t.strictSame(await bench.db.query(stagingTables), []);
 });
 
-/** The database, as one where `meanwhile` happens while a transaction asks for its backend. */
+/** The database, as one where `meanwhile` happens while a transaction sets its timeout. */
 const asking = (meanwhile: () => void): Database =>
   Object.create(bench.db, {
     transaction: {
       value: (work: (tx: Queryable) => Promise<unknown>) =>
         bench.db.transaction((tx) => {
-          const query = async (text: string, values?: readonly unknown[]) => {
-            if (text.includes("pg_backend_pid")) meanwhile();
-            return tx.query(text, values);
+          const execute = async (text: string, values?: readonly unknown[]) => {
+            if (text.includes("statement_timeout")) meanwhile();
+            return tx.execute(text, values);
           };
-          return work(Object.create(tx, { query: { value: query } }) as Queryable);
+          return work(Object.create(tx, { execute: { value: execute } }) as Queryable);
         }),
     },
   }) as Database;
@@ -141,7 +141,7 @@ t.test("a staging table that cannot be created leaves no connection open", async
   };
   t.equal(await open(), 0);
   await bench.db.execute("create table staging.i1 ()");
-  await t.rejects(StagingTable.create(bench.db.url, "i1"), { code: "42P07" });
+  await t.rejects(StagingTable.create(bench.db.address, "i1"), { code: "42P07" });
   t.equal(await open(), 0);
   await bench.db.execute("drop table staging.i1");
 });

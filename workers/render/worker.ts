@@ -18,6 +18,7 @@ import { drawSymbol } from "./symbol.js";
 /** The thread of the render host that has loaded Mapnik. */
 
 const {
+  MAPWRIGHT_DATABASE_SETTING: setting,
   MAPWRIGHT_DATABASE_URL: url = "",
   MAPWRIGHT_MAP_BYTES: mapBytes = "",
   MAPWRIGHT_MOST_WAIT: mostWait = "",
@@ -37,9 +38,15 @@ const loader = new Slots(1);
 const slots = new Slots(concurrency, concurrency, Number(mostWait));
 const server = new LoadingServer(socketPath(sockets), {
   url,
-  settings: `${settings} -c default_transaction_read_only=on -c client_min_messages=warning`,
-  most: concurrency + 1,
+  settings:
+    setting === undefined
+      ? `${settings} -c default_transaction_read_only=on -c client_min_messages=warning`
+      : undefined,
+  setting,
+  // Behind a pooler for all that is drawn, too.
+  most: setting === undefined ? concurrency + 1 : 2 * concurrency + 2,
 });
+if (setting !== undefined) await server.open();
 const datasources = new Datasources(mapnik, loader, server, Number(mapBytes) / 4);
 const maps = new LoadedMaps(mapnik, datasources, loader, (Number(mapBytes) * 3) / 4, pictures);
 const renderer = new MetatileRenderer(mapnik, maps, slots);

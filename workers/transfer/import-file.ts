@@ -83,7 +83,7 @@ async function stage(request: ImportRequest, tell: TellProgress): Promise<Import
   const projection = isGiven ? projectionFrom(request.srs!) : undefined;
   const srs = { isGiven, transform: projection?.transform };
   const encoding = request.encoding === undefined ? undefined : requestedEncoding(request.encoding);
-  const staging = await StagingTable.create(request.databaseUrl, request.stagingTable);
+  const staging = await StagingTable.create(request, request.stagingTable);
   try {
     const sink = new RowSink(staging, { partial: request.partial, tell });
     for (const note of notes) sink.note(note);

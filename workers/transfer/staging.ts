@@ -1,13 +1,17 @@
 import { once } from "node:events";
-import pg from "pg";
 import { type CopyStreamQuery, from as copyFrom } from "pg-copy-streams";
+import type { HostAddress } from "../../src/database-hosts.js";
 import { connectFailed } from "../../src/storage/connection-errors.js";
-import { Primary } from "../../src/storage/primary.js";
-import { keptAlive, sessionOptions } from "../../src/storage/session-settings.js";
+import { HostConnection } from "../../src/storage/host-connection.js";
 
 /** Header (signature, flags, extension length) and trailer of PostgreSQL's binary COPY format. */
 const header = Buffer.from("5047434f50590aff0d0a000000000000000000", "hex");
 const trailer = Buffer.from("ffff", "hex");
+
+const options = {
+  application: "mapwright transfer",
+  settings: { search_path: "mapwright,public", statement_timeout: 0, idle_in_transaction_session_timeout: 0 },
+} as const;
 
 /**
  * The staging table of one import: `row` (number of the feature, from 1), `geom` (EPSG:4326), `nulls` (indexes of the
@@ -20,22 +24,22 @@ export class StagingTable {
   private copy: CopyStreamQuery | undefined;
 
   private constructor(
-    private readonly client: pg.Client,
+    private readonly connection: HostConnection,
     private readonly name: string,
   ) {}
 
   /** Connects and creates the empty table. @throws Failure busy when there is no connection */
-  static async create(databaseUrl: string, table: string): Promise<StagingTable> {
+  static async create(address: HostAddress, table: string): Promise<StagingTable> {
     if (!/^[a-z0-9_]{1,60}$/.test(table)) throw new Error("The name of the staging table is not valid.");
-    const client = await new Primary(databaseUrl).connect((host) => connected(host.url)).catch(connectFailed);
-    const staging = new StagingTable(client, `staging.${table}`);
+    const connection = await HostConnection.open(address, options).catch(connectFailed);
+    const staging = new StagingTable(connection, `staging.${table}`);
     try {
-      await client.query(
+      await connection.run(
         `create unlogged table ${staging.name} (row bigint not null, geom geometry, nulls smallint[], texts smallint[]) with (autovacuum_enabled = off)`,
       );
     } catch (error) {
       // The process goes on to other files.
-      await client.end().catch(() => undefined);
+      await staging.close().catch(() => undefined);
       throw error;
     }
     return staging;
@@ -43,8 +47,8 @@ export class StagingTable {
 
   /** Removes the rows with higher numbers. No COPY may be running. */
   async removeAfter(row: number): Promise<void> {
-    if (row === 0) await this.client.query(`truncate ${this.name}`);
-    else await this.client.query(`delete from ${this.name} where row > $1`, [row]);
+    if (row === 0) await this.connection.run(`truncate ${this.name}`);
+    else await this.connection.run(`delete from ${this.name} where row > $1`, [row]);
   }
 
   /** Sends rows that have `columns` properties each. */
@@ -55,7 +59,7 @@ export class StagingTable {
         { length: columns - this.columns },
         (_, more) => `add p${this.columns + more} text`,
       );
-      await this.client.query(`alter table ${this.name} ${added.join(", ")}`);
+      await this.connection.run(`alter table ${this.name} ${added.join(", ")}`);
       this.columns = columns;
     }
     this.copy ??= await this.startCopy();
@@ -68,10 +72,11 @@ export class StagingTable {
     this.copy.end(trailer);
     await this.waitFor("finish");
     this.copy = undefined;
+    await this.connection.give();
   }
 
   async close(): Promise<void> {
-    await this.client.end();
+    await this.connection.client.end();
   }
 
   private async startCopy(): Promise<CopyStreamQuery> {
@@ -82,7 +87,8 @@ export class StagingTable {
       "texts",
       ...Array.from({ length: this.columns }, (_, index) => `p${index}`),
     ];
-    const copy = this.client.query(
+    await this.connection.take();
+    const copy = this.connection.client.query(
       copyFrom(`copy ${this.name} (${columns.join(", ")}) from stdin (format binary)`, {
         highWaterMark: 4 * 1024 ** 2,
       }),
@@ -97,18 +103,4 @@ export class StagingTable {
     if (this.copy?.errored) throw this.copy.errored;
     await once(this.copy!, event);
   }
-}
-
-async function connected(url: string): Promise<pg.Client> {
-  const client = new pg.Client({
-    connectionString: url,
-    options: sessionOptions({ search_path: "mapwright,public", statement_timeout: 0 }),
-    application_name: "mapwright transfer",
-    connectionTimeoutMillis: 5_000,
-    ...keptAlive,
-  });
-  // The running command rejects as well when the connection breaks.
-  client.on("error", () => undefined);
-  await client.connect();
-  return client;
 }

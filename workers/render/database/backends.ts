@@ -14,8 +14,10 @@ export interface Backend {
 
 export interface BackendOptions {
   readonly url: string;
-  /** Settings of the sessions, as in PGOPTIONS. */
-  readonly settings: string;
+  /** Settings of the sessions, as in PGOPTIONS; undefined = they are a pooler's. */
+  readonly settings: string | undefined;
+  /** Behind a pooler: the statement that sets them in each transaction. */
+  readonly setting?: string | undefined;
   /** Most connections. */
   readonly most: number;
 }
@@ -33,7 +35,7 @@ export class Backends {
   private readonly primary: Primary;
 
   constructor(private readonly options: BackendOptions) {
-    this.primary = new Primary(options.url);
+    this.primary = new Primary(options.url, { isPooled: options.settings === undefined });
   }
 
   /** A connection that nobody else uses, to be released. @throws when none can be opened */
@@ -67,7 +69,7 @@ export class Backends {
   private async connect(host: DatabaseHost): Promise<Backend> {
     const client = new pg.Client({
       connectionString: host.url,
-      options: this.options.settings,
+      ...(this.options.settings !== undefined && { options: this.options.settings }),
       application_name: "mapwright render",
       connectionTimeoutMillis: connectMs,
       ...keptAlive,

@@ -8,6 +8,8 @@ export const query = 0x51; // Q
 export const sync = 0x53; // S
 export const terminate = 0x58; // X
 const readyForQuery = 0x5a; // Z
+const commandComplete = 0x43; // C
+const errorResponse = 0x45; // E
 
 /** A message: its type and its fields, each a number of the given bytes, or a text that a zero byte ends. */
 function message(
@@ -62,6 +64,43 @@ export const nothing = Buffer.concat([message("T", int16(0)), message("C", "SELE
 /** An error that ends the connection. */
 export const fatal = (text: string): Buffer =>
   message("E", "SFATAL", "VFATAL", "C08006", `M${text.replaceAll("\0", "")}`, byte(0));
+
+/** A statement of the simple protocol after which another one follows in the same transaction. */
+export const queryAfter = (setting: string, asked: Buffer): Buffer =>
+  message("Q", `${setting}; ${asked.toString("utf8", 5, asked.length - 1)}`);
+
+/** The same for the extended protocol: what follows it ends with a Sync. */
+export const extendedBefore = (setting: string): Buffer =>
+  Buffer.concat([
+    message("P", "", setting, int16(0)),
+    message("B", "", "", int16(0), int16(0), int16(0)),
+    message("E", "", int32(0)),
+  ]);
+
+/** Takes the answer to a statement that sets something out of the stream of a server, before all others. */
+export class SettingAnswer {
+  /** Whether it has come: what comes then is the answer to what was asked for. */
+  isComplete = false;
+  /** The setting was refused: whoever asked must not get what follows. */
+  hasFailed = false;
+  private rest: Buffer | undefined;
+
+  /** @returns what comes after it in the chunk */
+  read(chunk: Buffer): Buffer {
+    const input = this.rest ? Buffer.concat([this.rest, chunk]) : chunk;
+    let at = 0;
+    while (!this.isComplete && input.length - at >= 5) {
+      const next = at + 1 + input.readUInt32BE(at + 1);
+      if (input.length < next) break;
+      const type = input[at];
+      if (type === errorResponse) this.hasFailed = true;
+      if (type === commandComplete || type === errorResponse) this.isComplete = true;
+      at = next;
+    }
+    this.rest = this.isComplete ? undefined : input.subarray(at);
+    return this.isComplete ? input.subarray(at) : Buffer.alloc(0);
+  }
+}
 
 /** Counts in the stream of a server what it has answered completely. */
 export class Answers {

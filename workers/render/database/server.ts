@@ -4,12 +4,15 @@ import { type Backend, type BackendOptions, Backends } from "./backends.js";
 import {
   Answers,
   bothSet,
+  extendedBefore,
   fatal,
   greeting,
   nothing,
   openings,
   query,
+  queryAfter,
   refusal,
+  SettingAnswer,
   sync,
   terminate,
 } from "./messages.js";
@@ -39,9 +42,16 @@ export class LoadingServer {
 
   constructor(
     private readonly path: string,
-    options: BackendOptions,
+    private readonly options: BackendOptions,
   ) {
     this.backends = new Backends(options);
+  }
+
+  /** From now on all of Mapnik's connections come here: behind a pooler none of them can be a session. */
+  async open(): Promise<void> {
+    this.works++;
+    this.opening ??= this.listen();
+    await this.opening;
   }
 
   /** Runs `work` while Mapnik's new connections come here. */
@@ -72,7 +82,7 @@ export class LoadingServer {
 
   private async listen(): Promise<Server> {
     const server = createServer((socket) => {
-      const session = new Session(socket, this.backends);
+      const session = new Session(socket, this.backends, this.options.setting);
       this.sessions.add(session);
       socket.once("close", () => this.sessions.delete(session));
     });
@@ -109,10 +119,13 @@ class Session {
   /** Statements that are not yet answered. */
   private unanswered = 0;
   private answers = new Answers();
+  /** Behind a pooler: the answer to what sets the transaction. */
+  private settingAnswer: SettingAnswer | undefined;
 
   constructor(
     private readonly socket: Socket,
     private readonly backends: Backends,
+    private readonly setting: string | undefined,
   ) {
     socket.on("data", (chunk) => this.received(chunk));
     socket.on("error", () => undefined);
@@ -204,11 +217,41 @@ class Session {
     this.answers = new Answers();
     backend.socket.on("data", this.fromBackend);
     backend.socket.on("close", this.lost);
-    for (const messages of this.held ?? []) backend.socket.write(messages);
+    const [first, ...others] = this.held ?? [];
     this.held = undefined;
+    if (first) this.begin(backend, first);
+    for (const messages of others) backend.socket.write(messages);
   }
 
-  private readonly fromBackend = (chunk: Buffer): void => {
+  /** Each time that it takes a connection, a transaction begins. */
+  private begin({ socket }: Backend, messages: Buffer): void {
+    const { setting } = this;
+    if (setting === undefined) {
+      socket.write(messages);
+      return;
+    }
+    this.settingAnswer = new SettingAnswer();
+    if (messages[0] !== query) {
+      socket.write(Buffer.concat([extendedBefore(setting), messages]));
+      return;
+    }
+    const end = 1 + messages.readUInt32BE(1);
+    socket.write(Buffer.concat([queryAfter(setting, messages.subarray(0, end)), messages.subarray(end)]));
+  }
+
+  private readonly fromBackend = (received: Buffer): void => {
+    let chunk = received;
+    const { settingAnswer } = this;
+    if (settingAnswer && !settingAnswer.isComplete) {
+      chunk = settingAnswer.read(received);
+      if (settingAnswer.hasFailed) {
+        // As if it were away: what it has is not what there is now.
+        this.detach(false);
+        this.socket.end(fatal("The pooler leads to another server, or to one that takes no writes."));
+        return;
+      }
+      if (!settingAnswer.isComplete) return;
+    }
     this.unanswered -= this.answers.read(chunk);
     if (!this.socket.write(chunk) && this.unanswered > 0) this.backend?.socket.pause();
     if (this.unanswered <= 0) this.detach(this.unanswered === 0 && this.answers.isIdle);

@@ -1,11 +1,10 @@
 import { readdirSync, statfsSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import pg from "pg";
+import type pg from "pg";
 import { Failure } from "../../../src/errors.js";
 import type { ExportFileRequest, ExportFileResponse } from "../../../src/hosts/export-messages.js";
 import { connectFailed, connectionLost, isConnectionLost } from "../../../src/storage/connection-errors.js";
-import { Primary } from "../../../src/storage/primary.js";
-import { keptAlive, sessionOptions } from "../../../src/storage/session-settings.js";
+import { HostConnection, type HostConnectionOptions } from "../../../src/storage/host-connection.js";
 import { planFields } from "./fields.js";
 import { planFiles } from "./files.js";
 import type { FieldValue } from "./flatgeobuf.js";
@@ -28,10 +27,9 @@ const writingMs = 600_000;
 export async function exportFile(request: ExportFileRequest): Promise<ExportFileResponse> {
   let client: pg.Client | undefined;
   try {
-    client = await new Primary(request.databaseUrl)
-      .connect((host) => connected(host.url, request))
-      .catch(connectFailed);
-    await client.query("begin isolation level repeatable read read only");
+    const connection = await HostConnection.open(request, optionsOf(request)).catch(connectFailed);
+    client = connection.client;
+    await connection.begin("isolation level repeatable read");
     return await write(client, request);
   } catch (error) {
     if (error instanceof Unwritable) return { ok: false, reason: error.reason, error: error.message };
@@ -44,29 +42,21 @@ export async function exportFile(request: ExportFileRequest): Promise<ExportFile
   }
 }
 
-async function connected(url: string, { statementTimeoutMs }: ExportFileRequest): Promise<pg.Client> {
-  const client = new pg.Client({
-    connectionString: url,
-    options: sessionOptions({
-      search_path: "mapwright,public",
-      jit: "off",
-      timezone: "UTC",
-      client_connection_check_interval: 1_000,
-      statement_timeout: statementTimeoutMs,
-      // Between what it reads it writes files, which takes as long as the disk does.
-      idle_in_transaction_session_timeout: writingMs,
-      // Large rows lie unread meanwhile.
-      tcp_user_timeout: writingMs,
-    }),
-    application_name: "mapwright export",
-    connectionTimeoutMillis: 5_000,
-    ...keptAlive,
-  });
-  // The running command rejects as well when the connection breaks.
-  client.on("error", () => undefined);
-  await client.connect();
-  return client;
-}
+const optionsOf = ({ statementTimeoutMs }: ExportFileRequest): HostConnectionOptions => ({
+  application: "mapwright export",
+  settings: {
+    search_path: "mapwright,public",
+    jit: "off",
+    timezone: "UTC",
+    client_connection_check_interval: 1_000,
+    statement_timeout: statementTimeoutMs,
+    // Between what it reads it writes files, which takes as long as the disk does.
+    idle_in_transaction_session_timeout: writingMs,
+  },
+  // Large rows lie unread meanwhile.
+  ofConnection: { tcp_user_timeout: writingMs, default_transaction_read_only: "on" },
+  isReadOnly: true,
+});
 
 async function write(client: pg.Client, request: ExportFileRequest): Promise<ExportFileResponse> {
   const survey = await surveyObjects(client, request);

@@ -1,0 +1,207 @@
+import type pg from "pg";
+import { CancelRequests } from "./cancel-requests.js";
+import type { LockHolder, LockKeeper } from "./lock-keeper.js";
+import { runSetting } from "./setting-query.js";
+import { settingStatement, type TransactionSettings } from "./transaction-settings.js";
+
+/** Sessions of work beside the pool, which holds locks: imports, and what the server does in the background. */
+
+/** Longest time of a statement that no transaction may have around it, behind a pooler: no setting of ours bounds it. */
+const aloneMs = 3_600_000;
+
+type Values = readonly unknown[];
+
+export interface WorkSession {
+  /** Settings of all statements from now on. */
+  set(settings: TransactionSettings): Promise<void>;
+  query<Row extends object>(text: string, values?: Values): Promise<{ readonly rows: Row[] }>;
+  /** A statement that no transaction may have around it: behind a pooler it has no setting of ours, so it names all schemas. */
+  alone(text: string): Promise<void>;
+  /** @param key SQL with placeholders for the values (`advisory-locks.ts`) */
+  tryLock(key: string, values?: Values): Promise<boolean>;
+  /** @throws the reason of the signal */
+  lock(key: string, values?: Values, signal?: AbortSignal): Promise<void>;
+  unlock(key: string, values?: Values): Promise<void>;
+  /** Called when its locks are lost, possibly twice. */
+  onLost(listener: (error: Error) => void): void;
+  /** Asks the server to end the statement that runs. */
+  cancel(): Promise<void>;
+  /** Its locks are free then. Never rejects. */
+  end(): Promise<void>;
+}
+
+const cancels = new CancelRequests();
+
+async function cancelOnce(client: pg.ClientBase): Promise<void> {
+  await cancels.start(client).end();
+}
+
+/** Settings of PostgreSQL as literals: they are none of users'. */
+const setText = (settings: TransactionSettings): string =>
+  Object.entries(settings)
+    .map(([name, value]) => `set ${name} = '${String(value).replaceAll("'", "''")}'`)
+    .join("; ");
+
+/** One connection, which has the settings and the locks. */
+export class DirectWork implements WorkSession {
+  private hasEnded = false;
+
+  constructor(private readonly client: pg.Client) {}
+
+  async set(settings: TransactionSettings): Promise<void> {
+    await this.client.query(setText(settings));
+  }
+
+  query<Row extends object>(text: string, values: Values = []): Promise<{ readonly rows: Row[] }> {
+    return this.client.query<Row>(text, [...values]);
+  }
+
+  async alone(text: string): Promise<void> {
+    await this.client.query(text);
+  }
+
+  async tryLock(key: string, values: Values = []): Promise<boolean> {
+    const { rows } = await this.query<{ ours: boolean }>(
+      `select pg_try_advisory_lock(${key}) as ours`,
+      values,
+    );
+    return rows[0]!.ours;
+  }
+
+  async lock(key: string, values: Values = [], signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    let cancelling: ReturnType<CancelRequests["start"]> | undefined;
+    const cancel = () => {
+      cancelling ??= cancels.start(this.client);
+    };
+    signal?.addEventListener("abort", cancel);
+    try {
+      await this.query(`select pg_advisory_lock(${key})`, values);
+    } finally {
+      signal?.removeEventListener("abort", cancel);
+      // Else what runs next on the connection could be cancelled.
+      await cancelling?.end();
+      signal?.throwIfAborted();
+    }
+  }
+
+  async unlock(key: string, values: Values = []): Promise<void> {
+    await this.query(`select pg_advisory_unlock(${key})`, values);
+  }
+
+  onLost(listener: (error: Error) => void): void {
+    this.client.on("error", listener);
+    this.client.on("end", () => {
+      if (!this.hasEnded) listener(new Error("The connection has ended."));
+    });
+  }
+
+  cancel(): Promise<void> {
+    return cancelOnce(this.client);
+  }
+
+  async end(): Promise<void> {
+    this.hasEnded = true;
+    await this.client.end().catch(() => undefined);
+  }
+}
+
+export interface PooledWorkOptions {
+  readonly keeper: LockKeeper;
+  /** Of each transaction, unless they are set otherwise. */
+  readonly settings: TransactionSettings;
+  /** Opens a connection to the pooler. */
+  readonly connect: () => Promise<pg.Client>;
+  readonly currentServer: () => Promise<string> | string;
+}
+
+/** Statements by way of the pooler, each in a transaction of its own, and locks of the keeper's. */
+export class PooledWork implements WorkSession, LockHolder {
+  private settings: TransactionSettings;
+  private client: Promise<pg.Client> | undefined;
+  private readonly held: (readonly [key: string, values: Values])[] = [];
+  private readonly listeners: ((error: Error) => void)[] = [];
+  private hasEnded = false;
+
+  constructor(private readonly options: PooledWorkOptions) {
+    this.settings = options.settings;
+  }
+
+  set(settings: TransactionSettings): Promise<void> {
+    this.settings = { ...this.settings, ...settings };
+    return Promise.resolve();
+  }
+
+  async query<Row extends object>(text: string, values: Values = []): Promise<{ readonly rows: Row[] }> {
+    const client = await this.opened();
+    const setting = settingStatement(this.settings, await this.options.currentServer());
+    return runSetting<Row>(client, setting, text, values);
+  }
+
+  async alone(text: string): Promise<void> {
+    const client = await this.opened();
+    const timer = setTimeout(() => void cancelOnce(client), aloneMs).unref();
+    await client.query(text).finally(() => clearTimeout(timer));
+  }
+
+  async tryLock(key: string, values: Values = []): Promise<boolean> {
+    if (!(await this.options.keeper.tryLock(this, key, values))) return false;
+    await this.note(key, values);
+    return true;
+  }
+
+  async lock(key: string, values: Values = [], signal?: AbortSignal): Promise<void> {
+    await this.options.keeper.lock(this, key, values, signal);
+    await this.note(key, values);
+  }
+
+  private async note(key: string, values: Values): Promise<void> {
+    this.held.push([key, values]);
+    if (this.hasEnded) await this.end();
+  }
+
+  async unlock(key: string, values: Values = []): Promise<void> {
+    const index = this.held.findIndex(
+      ([other, given]) => other === key && JSON.stringify(given) === JSON.stringify(values),
+    );
+    if (index >= 0) this.held.splice(index, 1);
+    await this.options.keeper.unlock(this, key, values);
+  }
+
+  onLost(listener: (error: Error) => void): void {
+    this.listeners.push(listener);
+  }
+
+  lost(error: Error): void {
+    this.held.length = 0;
+    for (const listener of this.listeners) listener(error);
+  }
+
+  async cancel(): Promise<void> {
+    const client = await this.client?.catch(() => undefined);
+    if (client) await cancelOnce(client);
+  }
+
+  async end(): Promise<void> {
+    this.hasEnded = true;
+    const { keeper } = this.options;
+    for (const [key, values] of this.held.splice(0)) await keeper.unlock(this, key, values);
+    keeper.leave(this);
+    await (await this.client?.catch(() => undefined))?.end().catch(() => undefined);
+  }
+
+  /** A connection that is lost is replaced: it holds nothing. */
+  private opened(): Promise<pg.Client> {
+    if (this.client) return this.client;
+    const opening = this.options.connect();
+    this.client = opening;
+    const forget = () => {
+      if (this.client === opening) this.client = undefined;
+    };
+    opening.then((client) => {
+      client.once("end", forget);
+      client.on("error", forget);
+    }, forget);
+    return opening;
+  }
+}
