@@ -180,7 +180,15 @@ export function createTransferHost(config: Config, log: Log): TransferHost {
       name: "transfer",
       worker: "transfer",
       environment: {
-        ...hostEnvironment({ databaseUrl: config.databaseUrl }, 4, 0),
+        ...hostEnvironment(
+          {
+            databaseUrl: config.databaseUrl,
+            // A pooler takes no settings of sessions. Each import says which server it has to lead to.
+            ...(config.databaseDirectUrl !== "" && { databaseServer: "" }),
+          },
+          4,
+          0,
+        ),
         ...importIsolation,
         OGR_GEOJSON_MAX_OBJ_SIZE: "512",
       },

@@ -168,6 +168,8 @@ async function* streamBatches<Batch, Last>(
 class Reading<Batch> {
   /** Opened when PostgreSQL may work on it: also what looks at its statement and locks its tables takes time. */
   private reader: BatchReader<Batch> | undefined;
+  /** Behind a pooler, the beginning of the transaction. */
+  private beginning: Promise<void> | undefined;
   private isRunning = false;
   /** How long the last batch took. */
   private batchMs = 0;
@@ -191,7 +193,8 @@ class Reading<Batch> {
   ) {
     const { client } = lease;
     // PostgreSQL would count the time of all batches together, and of the consumer between them; `read` limits each batch.
-    connections.statements.reserve(client);
+    this.beginning = connections.statements.beginReading(client);
+    this.beginning?.catch(() => undefined);
     // Others' batches may keep it waiting for its first turn for longer than PostgreSQL may be silent.
     connections.expectNothing(client);
     request.signal?.addEventListener("abort", this.abort, { once: true });
@@ -200,6 +203,8 @@ class Reading<Batch> {
   /** The next batch; undefined at the end. */
   async read(size: number): Promise<Batch | undefined> {
     const { connections, lease, statement, request } = this;
+    // Whoever has a turn must have a session: a pooler may have none for it until others have had theirs.
+    if (this.beginning) await this.begun(this.beginning);
     const leave = await this.turn();
     if (this.finished) {
       // The client left as its turn came: the connection is for others by now.
@@ -211,11 +216,7 @@ class Reading<Batch> {
     this.timer = setTimeout(() => this.cancel(), request.batchTimeoutMs);
     connections.expectAnswer(lease.client);
     try {
-      if (!this.reader) {
-        const beginning = connections.statements.beginReading(lease.client);
-        if (beginning) await beginning;
-        this.reader = request.open(lease, statement);
-      }
+      this.reader ??= request.open(lease, statement);
       return await this.reader.next(size);
     } catch (error) {
       this.hasFailed = true;
@@ -229,6 +230,18 @@ class Reading<Batch> {
       leave();
       // A batch that came just before it was cancelled: the next one must not be cancelled in its place.
       await this.endCancelling();
+    }
+  }
+
+  private async begun(beginning: Promise<void>): Promise<void> {
+    try {
+      await beginning;
+    } catch (error) {
+      this.hasFailed = true;
+      if (endsConnection(error)) this.lost = error as Error;
+      throw error;
+    } finally {
+      this.beginning = undefined;
     }
   }
 
@@ -293,6 +306,8 @@ class Reading<Batch> {
     request.signal?.removeEventListener("abort", this.abort);
     // What came before it the client has taken.
     if (request.signal?.aborted) connections.abandoned.note(request.owner.client, this.batchMs);
+    // The connection must not go back with a transaction that begins later.
+    if (this.beginning) await this.begun(this.beginning).catch(() => undefined);
     const { reader } = this;
     if (reader?.isPartial && !this.hasFailed) {
       this.cancel();

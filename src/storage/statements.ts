@@ -25,9 +25,7 @@ export interface Statements {
     prepare: boolean,
   ): Promise<Row[]>;
   executeInside(client: pg.ClientBase, text: string, values: readonly unknown[]): Promise<number>;
-  /** Before the connection waits for its turn to read a long result. */
-  reserve(client: pg.ClientBase): void;
-  /** Before the first statement of that, and after the last one. @throws Error when the connection is unusable */
+  /** Before a long result is read, and after it. @throws Error when the connection is unusable */
   beginReading(client: pg.ClientBase): Promise<void> | undefined;
   endReading(client: pg.ClientBase): Promise<void>;
 }
@@ -69,15 +67,12 @@ export class SessionStatements implements Statements {
   readonly runInside = this.run;
   readonly executeInside = this.execute;
 
-  reserve(client: pg.ClientBase): void {
+  beginReading(client: pg.ClientBase): undefined {
     const { longestMs, longestUnreadMs } = streamTimes;
     // A failure is one of what follows, too.
     client
       .query(`set statement_timeout = ${longestMs}; set tcp_user_timeout = ${longestUnreadMs}`)
       .catch(() => undefined);
-  }
-
-  beginReading(): undefined {
     return undefined;
   }
 
@@ -132,8 +127,6 @@ export class TransactionStatements implements Statements {
   async executeInside(client: pg.ClientBase, text: string, values: readonly unknown[]): Promise<number> {
     return countOf(await client.query(this.toDefaults(text), values as unknown[]));
   }
-
-  reserve(): void {}
 
   async beginReading(client: pg.ClientBase): Promise<void> {
     await this.setting();
