@@ -1,10 +1,11 @@
+import { readFileSync } from "node:fs";
 import t, { type Test } from "tap";
 import { checkPostgres } from "../../src/commands/checks.js";
 import { openDatabase } from "../../src/storage/postgres.js";
 import { Clusters } from "../support/clusters.js";
 import { freshDatabase } from "../support/database.js";
 import { quietLog } from "../support/log.js";
-import { type PgBouncer, type PoolMode, startPgBouncer } from "../support/pgbouncer.js";
+import { type PgBouncer, type PoolMode, startDocumented, startPgBouncer } from "../support/pgbouncer.js";
 
 /** Poolers and standbys in the place of the database: told at the start and by `doctor`, and nothing is served from them. */
 
@@ -83,6 +84,15 @@ for (const mode of ["transaction", "session"] as const)
     t.equal(await refusalOf(url, database.url), undefined);
     t.same(await foundBy(url, database.url), []);
   });
+
+t.test("a pooler with the settings that the documentation gives", async (t) => {
+  const page = readFileSync("src/docs/operating/database-elsewhere.md", "utf8");
+  const ini = /```text\n(\[databases\][^`]*)```/.exec(page)![1]!;
+  const pooler = await startDocumented(ini, database.url);
+  t.teardown(() => pooler.stop());
+  t.equal(await refusalOf(pooler.url, database.url), undefined);
+  t.same(await foundBy(pooler.url, database.url), []);
+});
 
 t.test("a pooler that hands out sessions by statement, and the address past it", async (t) => {
   const url = await pooled(t, "statement");

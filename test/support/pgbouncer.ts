@@ -115,8 +115,28 @@ export async function startPgBouncer(target: string, mode: PoolMode, more = ""):
   };
 }
 
+/**
+ * Starts PgBouncer with the settings of a documentation page.
+ * @param ini as it is there, for the database `survey` at db.example.org
+ */
+export async function startDocumented(ini: string, target: string): Promise<SuitePooler> {
+  const process = new Process(await freePort());
+  const { username, password } = new URL(target);
+  process.write("users.txt", `"${username}" "${password}"\n`);
+  process.write(
+    "pgbouncer.ini",
+    ini
+      .replace("survey = host=db.example.org port=5432", databaseLine("survey", target))
+      .replace("listen_port = 6432", `listen_port = ${process.port}\nunix_socket_dir =`)
+      .replace("users.txt", `${inheritedFolder}/users.txt`),
+  );
+  await process.start();
+  const url = `postgresql://${username}:${password}@127.0.0.1:${process.port}/survey`;
+  return { url, stop: () => process.stop() };
+}
+
 export interface SuitePooler {
-  /** Without user and database. */
+  /** That of the suite is without user and database. */
   readonly url: string;
   stop(): Promise<void>;
 }

@@ -6,7 +6,7 @@ const meanings: Readonly<Record<string, string>> = {
   databaseUrl:
     "The address of PostgreSQL, 15 or later with PostGIS; of a [replicated one](../operating/replicated-database.md) with all its servers, `postgresql://user:password@one:5432,two:5432/name`. If it is not set, `npm start` and `serve --local` start a private one. [A database elsewhere](../operating/database-elsewhere.md).",
   databaseDirectUrl:
-    "The address of PostgreSQL itself where `databaseUrl` leads to a pooler that hands out sessions for a transaction each: [behind PgBouncer](../operating/database-elsewhere.md). Empty: `databaseUrl` is no pooler's.",
+    "The address of PostgreSQL itself where `databaseUrl` leads to a pooler that hands out sessions for a transaction each: [behind PgBouncer](../operating/database-elsewhere.md#behind-pgbouncer). Empty: `databaseUrl` is no pooler's.",
   redisUrl:
     "The address of Redis; also `rediss://` for an encrypted connection, `unix://` for a socket, `redis+sentinel://host:port,host:port/NAME` for the primary that Sentinel calls so, and `redis+cluster://host:port,host:port` for a cluster. If it is not set, `npm start` and `serve --local` start a private one. [Redis](../operating/redis.md).",
   tilesRedisUrl:
