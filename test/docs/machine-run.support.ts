@@ -54,7 +54,9 @@ function scriptOf({ markdown }: Page, folder: string): string[] {
     if (language === "sh" && words.includes("machine"))
       return commandsOf(code).map((command) => `{ ${command}\n} <'${join(folder, "typed")}'`);
     const name = words.find((word) => word.startsWith("file="))?.slice("file=".length);
-    if (language === "sh" && name === undefined) return [];
+    // Those that show a file of the checkout are copied by commands.
+    if ((language === "sh" && name === undefined) || words.some((word) => word.startsWith("from=")))
+      return [];
     const isMore = /in the same file/.test(text);
     place =
       [...text.matchAll(/`(\/(?:etc|usr\/local)\/[^`\s]+\.?\w+)`/g)].at(-1)?.[1] ?? (isMore ? place : "");
