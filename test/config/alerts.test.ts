@@ -199,6 +199,8 @@ t.test("Prometheus reads the page of a node, and all that is asked for is there"
   t.teardown(prometheus.stop);
   const ask = async (path: string): Promise<any> => (await fetch(`${prometheus.url}/api/v1/${path}`)).json();
   const query = (expr: string) => ask(`query?query=${encodeURIComponent(expr)}`);
+  // Until then it answers in plain text.
+  await waitFor(async () => (await fetch(`${prometheus.url}/-/ready`)).status === 200);
   await waitFor(async () => (await query('up{job="mapwright"} == 1')).data.result.length === 1);
 
   for (const { title, expr } of [...queries, ...alerts.map(({ alert, expr }) => ({ title: alert, expr }))]) {
