@@ -1,5 +1,6 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { parseBlobAddress, problemOfBlobAddress } from "../blob-address.js";
 import { awsSettings } from "../config.js";
@@ -73,14 +74,18 @@ export class BackupFolder {
 
   databaseOf = (name: string): string => `${name}/${names.database}`;
 
-  /** Begins a backup. @returns its name */
-  async begin(now: Date): Promise<string> {
-    const there = new Set(await this.files.folders());
-    const name = `${now.toISOString().slice(0, 19).replaceAll(":", "-")}Z`;
-    let unique = name;
-    for (let number = 2; there.has(unique); number++) unique = `${name}-${number}`;
-    await this.noteBlobs(unique, []);
-    return unique;
+  /** Begins a backup, which is later than all others by its name, too. @returns its name */
+  async begin(): Promise<string> {
+    const there = await this.files.folders();
+    for (;;) {
+      const now = Date.now();
+      const name = `${new Date(now).toISOString().slice(0, 19).replaceAll(":", "-")}Z`;
+      if (!there.some((other) => other.startsWith(name))) {
+        await this.noteBlobs(name, []);
+        return name;
+      }
+      await sleep(1_000 - (now % 1_000));
+    }
   }
 
   /** Notes which blobs a backup has, before they are copied, as none of them is removed from then on; and again with their bytes. */

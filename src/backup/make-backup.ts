@@ -66,7 +66,7 @@ export async function makeBackup(
     ).rows;
     if (!lock!.ours) throw new Error("Another backup of this installation is just being made.");
     await requireOwnBackups(folder, client);
-    const name = await folder.begin(new Date()).catch((error: NodeJS.ErrnoException) => {
+    const name = await folder.begin().catch((error: NodeJS.ErrnoException) => {
       throw new Error(
         `${folder.path} cannot be used for backups: ${reasons[error.code ?? ""] ?? error.message}.`,
       );
