@@ -32,7 +32,7 @@ export async function withTilePath<T>(
   const blobs = await openBlobs(config);
   const image = createImageHost(config, log);
   const pictures = await PictureFolder.open(join(config.dataDir, "drawn-pictures"), { blobs, image });
-  const render = startRenderHost(config, log, pictures.path);
+  const render = startRenderHost(config, log, pictures.path, () => db.address);
   const nothing = () => undefined;
   const services = createRasterServices(config, { image, log, onImage: nothing });
   try {

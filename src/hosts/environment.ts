@@ -1,6 +1,16 @@
+import type { Config } from "../config.js";
 import { type HostAddress, hostsOf, loginOf, namesHost, parametersOf, withHosts } from "../database-hosts.js";
 import { sessionOptions } from "../storage/session-settings.js";
 import { settingStatement } from "../storage/transaction-settings.js";
+
+/** The address by the settings alone: behind a pooler nothing says which server it has to lead to. */
+export const addressOf = ({
+  databaseUrl,
+  databaseDirectUrl,
+}: Pick<Config, "databaseUrl" | "databaseDirectUrl">): HostAddress => ({
+  databaseUrl,
+  ...(databaseDirectUrl !== "" && { databaseServer: "" }),
+});
 
 /**
  * The environment of worker hosts. Nothing else of the server's environment is passed on. libpq reads the connection

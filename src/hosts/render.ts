@@ -1,7 +1,7 @@
 import type { Config } from "../config.js";
 import type { HostAddress } from "../database-hosts.js";
 import type { Log } from "../log.js";
-import { renderEnvironment } from "./environment.js";
+import { addressOf, renderEnvironment } from "./environment.js";
 import { importIsolation } from "./isolation.js";
 import type { RenderMessages } from "./messages.js";
 import { RetryingHost } from "./retrying-host.js";
@@ -32,7 +32,7 @@ export function startRenderHost(
   config: Config,
   log: Log,
   pictures = "",
-  address: () => HostAddress = () => ({ databaseUrl: config.databaseUrl }),
+  address: () => HostAddress = () => addressOf(config),
 ): RenderHost {
   const maxWaitMs = config.tiles.deadlineMs;
   const environment = (renders: number) => () => ({

@@ -2,7 +2,7 @@ import type { Config } from "../config.js";
 import { busy, type Failure, failed } from "../errors.js";
 import type { Log } from "../log.js";
 import { FairSemaphore } from "../queues/fair-semaphore.js";
-import { hostEnvironment } from "./environment.js";
+import { addressOf, hostEnvironment } from "./environment.js";
 import { FatalFiles } from "./fatal-files.js";
 import { HostError, WorkerHost } from "./host.js";
 import type { ImportProgress, ImportRequest, ImportResponse } from "./import-messages.js";
@@ -180,15 +180,8 @@ export function createTransferHost(config: Config, log: Log): TransferHost {
       name: "transfer",
       worker: "transfer",
       environment: {
-        ...hostEnvironment(
-          {
-            databaseUrl: config.databaseUrl,
-            // A pooler takes no settings of sessions. Each import says which server it has to lead to.
-            ...(config.databaseDirectUrl !== "" && { databaseServer: "" }),
-          },
-          4,
-          0,
-        ),
+        // Each import says which server a pooler has to lead to.
+        ...hostEnvironment(addressOf(config), 4, 0),
         ...importIsolation,
         OGR_GEOJSON_MAX_OBJ_SIZE: "512",
       },
