@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { LRUCache } from "lru-cache";
+import { isStorable } from "../catalog/codes.js";
 import { type Caller, type ProjectState, Right, type Rights } from "../catalog/state.js";
 import { failed } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
@@ -35,8 +36,8 @@ export interface NewAccessKey {
   readonly layerId: number | null;
   /** null = never. */
   readonly endsAt: Date | null;
-  /** Account of who makes it. */
-  readonly by: number | null;
+  /** Login of who makes it; "" = the operator. */
+  readonly by: string;
 }
 
 export interface AccessKeyInfo {
@@ -49,8 +50,8 @@ export interface AccessKeyInfo {
   readonly layer: string | null;
   readonly expires: Date | null;
   readonly created: Date;
-  /** Login; null = one that is gone. */
-  readonly created_by: string | null;
+  /** Login; "" = the operator. */
+  readonly created_by: string;
   /** Some time within the last minute before the last use; null = it was not used yet. */
   readonly used: Date | null;
 }
@@ -63,6 +64,10 @@ export function timeToCome(text: string | undefined): Date | null | undefined {
   const time = timePattern.test(text) ? Date.parse(text) : Number.NaN;
   return time > Date.now() ? new Date(time) : undefined;
 }
+
+/** Whether that can be the name of a key: lists of keys are printed on terminals. */
+export const isKeyName = (name: string): boolean =>
+  name.trim() !== "" && name.length <= 200 && isStorable(name) && !/\p{Cc}/u.test(name);
 
 /** Makes a key. @returns its id, and the key itself, which is stored nowhere @throws Failure invalid_value when there are too many */
 export function addAccessKey(
@@ -102,11 +107,10 @@ export function addAccessKey(
 export async function listAccessKeys(db: Queryable, project: number): Promise<AccessKeyInfo[]> {
   const rows = await db.query<Omit<AccessKeyInfo, "rights"> & { rights: number }>(
     `select k.account_id as id, k.name, coalesce(g.rights, 0) as rights, m.code as map, l.code as layer,
-       k.ends_at as expires, k.created_at as created, a.login as created_by, k.last_used_at as used
+       k.ends_at as expires, k.created_at as created, k.created_by, k.last_used_at as used
      from access_key k
      left join access_grant g on g.account_id = k.account_id and g.project_id = k.project_id
      left join map m on m.id = g.map_id left join node l on l.id = g.layer_id
-     left join account a on a.id = k.created_by
      where k.project_id = $1 order by k.account_id`,
     [project],
   );
@@ -144,6 +148,12 @@ export const isStillKey = (
   [...keys.values()].some(
     (key) => key.accountId === accountId && (key.endsAt === null || key.endsAt > Date.now()),
   );
+
+/** Whether a key may do more than read: it stands in no addresses, which logs and histories keep. */
+export const mayEdit = (
+  { grants }: Pick<ProjectState, "grants">,
+  { accountId }: Pick<Caller, "accountId">,
+): boolean => grants.some((grant) => grant.accountId === accountId && (grant.rights & ~Right.read) !== 0);
 
 /** Notes in the database when keys were used last, each at most once a minute. */
 export class KeyUses {

@@ -17,7 +17,7 @@ import { forbidden, unauthenticated } from "../errors.js";
  *   its grants say.
  * - A user has the rights of the role and those of the public. A grant of the user replaces both.
  * - Of several grants the most specific applies: layer, then map, then project.
- * - A key that lasts has the rights of its grant, and elsewhere those of the public.
+ * - A key that lasts has the rights of its grant, and elsewhere reads what the public reads.
  * - Administrators have all rights, and so has the operator. A session of another project has none.
  */
 
@@ -45,8 +45,10 @@ export function rightsOn(map: GuardedMap, caller: Caller, layer?: GuardedLayer):
   const role = roleIn(map.project, caller);
   if (role === "admin") return all;
   if (role === undefined && !isKeyOf(map.project, caller)) return 0;
-  const ofRole = role === undefined ? 0 : roleRights[role];
-  return granted(map.project, caller.accountId, map, layer) ?? ofRole | publicRights(map, layer);
+  const own = granted(map.project, caller.accountId, map, layer);
+  // A key must not do what nobody can do without an account.
+  if (role === undefined) return own ?? publicRights(map, layer) & Right.read;
+  return own ?? roleRights[role] | publicRights(map, layer);
 }
 
 /** The caller's rights on the project itself, to create maps and administer users. The public has none. */

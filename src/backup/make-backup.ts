@@ -66,6 +66,9 @@ export async function makeBackup(
     ).rows;
     if (!lock!.ours) throw new Error("Another backup of this installation is just being made.");
     await requireOwnBackups(folder, client);
+    // Blobs that only old backups had are removed there.
+    if ((await folder.blobs.mark()) !== undefined)
+      throw new Error(`${folder.path} has the files of an installation: take another place for backups.`);
     const name = await folder.begin().catch((error: NodeJS.ErrnoException) => {
       throw new Error(
         `${folder.path} cannot be used for backups: ${reasons[error.code ?? ""] ?? error.message}.`,
@@ -93,8 +96,7 @@ async function requireOwnBackups(folder: BackupFolder, client: pg.Client): Promi
   });
   const { rows } = await client.query<{ id: string | null }>("select (select id from installation) as id");
   const own = rows[0]!.id;
-  if (own === null || !whole.some(({ installation }) => installation !== null && installation !== own))
-    return;
+  if (!whole.some(({ installation }) => installation !== null && installation !== own)) return;
   throw new Error(`${folder.path} has backups of another installation: take a folder of its own for each.`);
 }
 

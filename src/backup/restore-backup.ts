@@ -78,12 +78,24 @@ export async function restoreBackup(
   } finally {
     await rm(sql, { force: true });
   }
-  if (backup.installation !== null) await blobs.setMark(backup.installation);
-  // A sweep may have set aside meanwhile what the database did not name yet.
-  for (const { key } of noted) if ((await bytesOf(blobs, key)) === undefined) await blobs.putBack(key);
-  for (const one of operatorFolders)
-    await copyFolder([folder.files, `${name}/${one}`], [await operatorFiles(config, one), ""]);
-  const client = await target.db.dedicated();
+  try {
+    await complete(folder, backup, { ...target, noted });
+  } catch (error) {
+    throw new Error(
+      `The database is restored, but what goes with it is not: ${(error as Error).message}. Mend that, and restore again with --replace.`,
+      { cause: error },
+    );
+  }
+}
+
+/** What follows when the database is as it was in the backup. */
+async function complete(
+  folder: BackupFolder,
+  { name, installation }: Backup,
+  { config, blobs, db, noted }: RestoreTarget & { readonly noted: readonly NotedBlob[] },
+): Promise<void> {
+  if (installation !== null) await blobs.setMark(installation);
+  const client = await db.dedicated();
   try {
     await migrate(client);
     // Maps would be slow until PostgreSQL found out about its tables by itself.
@@ -91,6 +103,10 @@ export async function restoreBackup(
   } finally {
     await client.end();
   }
+  // A sweep may have set aside meanwhile what the database did not name yet.
+  for (const { key } of noted) if ((await bytesOf(blobs, key)) === undefined) await blobs.putBack(key);
+  for (const one of operatorFolders)
+    await copyFolder([folder.files, `${name}/${one}`], [await operatorFiles(config, one), ""]);
 }
 
 /** @throws Error when the store of files belongs neither to the installation of the backup nor to the one that it replaces */

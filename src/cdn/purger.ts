@@ -299,8 +299,13 @@ export class Purger {
   private async pass({ db, instances }: Lead, changed: readonly Changed[]): Promise<void> {
     if (changed.length === 0) return;
     // A node that does not know of a change yet would answer with what the CDN is about to drop.
-    await this.options.changes.propagate();
+    let unheard: unknown;
+    await this.options.changes.propagate().catch((error: unknown) => {
+      unheard = error;
+    });
     await this.tell(instances, changed);
+    // One cannot be told, nor warned: what it answers may be old, so that the CDN is told again until it is known to be well or gone.
+    if (unheard !== undefined) throw unheard;
     await announce(db, changed);
   }
 

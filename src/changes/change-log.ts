@@ -268,9 +268,9 @@ export class ChangeLog implements Changes {
     this.adopt(await claimEpoch(this.listener));
     this.mustRegister = true;
     this.session = null;
-    // The token is not confirmed yet: missed changes are read below.
-    await this.verify();
+    // Before others wait for this node: a pooler may be away that this connection goes past. What comes after it is heard already.
     await this.layers.refreshAll();
+    await this.verify();
     this.allChanged();
   }
 

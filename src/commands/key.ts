@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 import {
   addAccessKey,
   deleteAccessKey,
+  isKeyName,
   type KeyRights,
   keyRights,
   listAccessKeys,
@@ -48,7 +49,7 @@ export function register(program: Command, env: CommandEnvironment): void {
     .addHelpText(
       "after",
       `
-Programs send it as a token (X-Token), as the password of HTTP Basic with any user, or as key=… in addresses of tiles.
+Programs send it as a token (X-Token), as the password of HTTP Basic with any user, or, if it only reads, as key=… in addresses of tiles.
 
 Examples:
   $ ${programName()} key add "QGIS of the office" --project city
@@ -58,7 +59,8 @@ Examples:
       const { project, rights, map, layer } = options;
       if (layer !== undefined && map === undefined)
         throw new UsageError("--layer needs --map: layers are named within their map.");
-      if (name.trim() === "" || name.length > 200) throw new UsageError("A name has 1 to 200 characters.");
+      if (!isKeyName(name))
+        throw new UsageError("A name has 1 to 200 characters, and no control characters.");
       const endsAt = timeToCome(options.expires);
       if (endsAt === undefined) throw new UsageError("--expires takes a time to come, such as 2027-01-31.");
       const made = await withServices(env, command, async (services) => {
@@ -67,7 +69,7 @@ Examples:
         const layerId = found && layer !== undefined ? findLayer(found, layer).id : null;
         const place = { mapId: found?.id ?? null, layerId };
         const id = await projectId(db, project);
-        const made = await addAccessKey(db, id, { name, rights, endsAt, by: null, ...place });
+        const made = await addAccessKey(db, id, { name, rights, endsAt, by: "", ...place });
         await propagateChange(services);
         return made;
       });
@@ -84,15 +86,16 @@ Examples:
         listAccessKeys(db, await projectId(db, project)),
       );
       if (isJson(command)) return print(env, JSON.stringify(keys, null, 2));
-      const rows = keys.map(({ id, name, rights, map, layer, expires, used }) => [
+      const rows = keys.map(({ id, name, rights, map, layer, expires, used, created_by }) => [
         String(id),
         name,
         rights,
         [map ?? "all maps", layer].filter(Boolean).join("/"),
         expires?.toISOString() ?? "never",
         used?.toISOString() ?? "not yet",
+        created_by || "the operator",
       ]);
-      print(env, table(["ID", "NAME", "RIGHTS", "ON", "EXPIRES", "USED"], rows));
+      print(env, table(["ID", "NAME", "RIGHTS", "ON", "EXPIRES", "USED", "MADE BY"], rows));
     });
 
   key

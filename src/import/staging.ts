@@ -57,7 +57,7 @@ export async function sweepStaging(db: Database): Promise<string[]> {
   const session = await db.working();
   try {
     await session.set({ lock_timeout: "2s" });
-    const drop = async (key: string, holder: string, statement: string): Promise<boolean> => {
+    const drop = async (key: string, holder: string | number, statement: string): Promise<boolean> => {
       if (!(await session.tryLock(key, [holder]))) return false;
       try {
         await session.query(statement);
@@ -91,7 +91,7 @@ export async function sweepStaging(db: Database): Promise<string[]> {
             alter table layers.l${Number(layer)} drop column if exists ${name};
           end if;
         end $$`;
-      if (await drop(importLock("$1"), layer, statement)) removed.push(`layers.l${layer}.${name}`);
+      if (await drop(importLock("$1"), Number(layer), statement)) removed.push(`layers.l${layer}.${name}`);
     }
   } finally {
     await session.end();

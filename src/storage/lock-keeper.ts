@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { connectionLost } from "./connection-errors.js";
+import { destroy } from "./heartbeat.js";
 
 /**
  * Locks of a session behind a pooler: all that a node holds are held by one direct connection, which is there as long as
@@ -8,6 +9,8 @@ import { connectionLost } from "./connection-errors.js";
 
 /** Between two attempts to get a lock that somebody has. */
 const againMs = 200;
+/** Nothing that is asked of it waits for anybody: after so long the connection is lost. */
+const answerMs = 10_000;
 /** How long the connection is kept without locks: some are asked for again and again. */
 const idleMs = 10_000;
 
@@ -35,9 +38,11 @@ export class LockKeeper {
     let isOurs = false;
     try {
       const client = await this.opened();
-      const { rows } = await client.query<{ ours: boolean }>(`select pg_try_advisory_lock(${key}) as ours`, [
-        ...values,
-      ]);
+      const { rows } = await ask<{ ours: boolean }>(
+        client,
+        `select pg_try_advisory_lock(${key}) as ours`,
+        values,
+      );
       // The connection may have been lost since the answer.
       isOurs = rows[0]!.ours && this.holders.get(name) === holder;
       return isOurs;
@@ -74,7 +79,8 @@ export class LockKeeper {
     if (this.holders.get(name) !== holder) return;
     const { client } = this;
     try {
-      await (await client)?.query(`select pg_advisory_unlock(${key})`, [...values]);
+      const there = await client;
+      if (there) await ask(there, `select pg_advisory_unlock(${key})`, values);
     } catch {
       // Without its connection it is free, and whether it is still there is not known.
       await (await client?.catch(() => undefined))?.end().catch(() => undefined);
@@ -125,4 +131,19 @@ export class LockKeeper {
   }
 }
 
-const nameOf = (key: string, values: readonly unknown[]): string => `${key} ${JSON.stringify(values)}`;
+/** A network that is lost without a word would hold up all locks of the node, and nobody would hear that they are gone. */
+async function ask<Row extends object>(
+  client: pg.Client,
+  text: string,
+  values: readonly unknown[],
+): Promise<{ readonly rows: Row[] }> {
+  const timer = setTimeout(() => destroy(client), answerMs);
+  try {
+    return await client.query<Row>(text, [...values]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** PostgreSQL's lock is the same for a number and its text. */
+const nameOf = (key: string, values: readonly unknown[]): string => `${key} ${values.map(String).join(" ")}`;

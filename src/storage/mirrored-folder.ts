@@ -9,6 +9,7 @@ import { ownFolder, processFolders } from "./process-folders.js";
 /** A start does not wait longer for a store that does not answer. */
 const firstMs = 10_000;
 const everyMs = 30_000;
+const stopMs = 500;
 /** Icons and keys are smaller. */
 const mostBytes = 4_000_000;
 
@@ -30,6 +31,7 @@ export class MirroredFolder {
   private readonly known = new Map<string, string>();
   private readonly own: FolderFiles;
   private isFailing = false;
+  private hasStopped = false;
   private looking: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
 
@@ -52,7 +54,9 @@ export class MirroredFolder {
 
   async stop(): Promise<void> {
     clearInterval(this.timer);
-    await this.looking;
+    this.hasStopped = true;
+    // A store that hangs keeps nobody from stopping.
+    await inTime(this.looking ?? Promise.resolve(), stopMs, () => undefined);
     await removeQuietly(this.path);
   }
 
@@ -82,10 +86,17 @@ export class MirroredFolder {
       await rm(join(this.path, name), { force: true });
       this.known.delete(name);
     }
+    let failure: unknown;
     for (const { name, version } of found) {
-      if (this.known.get(name) === version) continue;
-      await this.own.write(name, files.read(name));
-      this.known.set(name, version);
+      if (this.known.get(name) === version || this.hasStopped) continue;
+      try {
+        await this.own.write(name, files.read(name));
+        this.known.set(name, version);
+      } catch (error) {
+        // The others are no worse for it.
+        failure ??= error;
+      }
     }
+    if (failure !== undefined) throw failure;
   }
 }

@@ -21,7 +21,9 @@ const ownFolderOf = (
 
 /** Whether they lie in the S3 store, beside the blobs: a folder of this machine goes before that. */
 const areInStore = (settings: Settings, name: OperatorFolder): boolean =>
-  placeOf(settings) === "bucket" && !existsSync(ownFolderOf(settings, name));
+  placeOf(settings) === "bucket" &&
+  !(name === "keys" && settings.external.keysDir !== "") &&
+  !existsSync(ownFolderOf(settings, name));
 
 /** The files of such a folder, wherever they lie. */
 export async function operatorFiles(settings: Settings, name: OperatorFolder): Promise<NamedFiles> {

@@ -234,14 +234,18 @@ class Reading<Batch> {
   }
 
   private async begun(beginning: Promise<void>): Promise<void> {
+    const { connections, lease } = this;
+    connections.expectAnswer(lease.client);
     try {
       await beginning;
     } catch (error) {
       this.hasFailed = true;
-      if (endsConnection(error)) this.lost = error as Error;
+      // Whether there is a transaction by now is not known.
+      this.lost = error as Error;
       throw error;
     } finally {
       this.beginning = undefined;
+      connections.expectNothing(lease.client);
     }
   }
 

@@ -13,6 +13,8 @@ import { abortUploads, objectPages, openObject } from "./s3-object.js";
 import { readObject } from "./s3-read.js";
 import { type ObjectPlace, S3Uploads } from "./s3-upload.js";
 
+/** Of files whose length nobody knows before: stores take 1,000 parts, or 10,000. */
+const partBytes = 32 * 1024 ** 2;
 /** Parts of what was begun longer ago are nobody's. */
 const abandonedMs = 86_400_000;
 
@@ -23,7 +25,7 @@ export class S3NamedFiles implements NamedFiles {
 
   constructor(private readonly options: S3Options) {
     this.client = createS3Client(options);
-    this.uploads = new S3Uploads(this.client);
+    this.uploads = new S3Uploads(this.client, partBytes);
   }
 
   async folders(): Promise<string[]> {

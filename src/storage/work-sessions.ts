@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { CancelRequests } from "./cancel-requests.js";
+import { connectionLost } from "./connection-errors.js";
 import type { LockHolder, LockKeeper } from "./lock-keeper.js";
 import { runSetting } from "./setting-query.js";
 import { settingStatement, type TransactionSettings } from "./transaction-settings.js";
@@ -122,6 +123,8 @@ export class PooledWork implements WorkSession, LockHolder {
   private readonly held: (readonly [key: string, values: Values])[] = [];
   private readonly listeners: ((error: Error) => void)[] = [];
   private hasEnded = false;
+  /** Why its locks are gone: nothing more is done without them. */
+  private lostBy: Error | undefined;
 
   constructor(private readonly options: PooledWorkOptions) {
     this.settings = options.settings;
@@ -135,22 +138,32 @@ export class PooledWork implements WorkSession, LockHolder {
   async query<Row extends object>(text: string, values: Values = []): Promise<{ readonly rows: Row[] }> {
     const client = await this.opened();
     const setting = settingStatement(this.settings, await this.options.currentServer());
+    this.requireLocks();
     return runSetting<Row>(client, setting, text, values);
   }
 
   async alone(text: string): Promise<void> {
     const client = await this.opened();
+    this.requireLocks();
     const timer = setTimeout(() => void cancelOnce(client), aloneMs).unref();
     await client.query(text).finally(() => clearTimeout(timer));
   }
 
+  /** One session has its locks and its statements else, and loses both at once. @throws Failure busy */
+  private requireLocks(): void {
+    if (this.lostBy) throw this.lostBy;
+    if (this.hasEnded) throw connectionLost(new Error("The session has ended."));
+  }
+
   async tryLock(key: string, values: Values = []): Promise<boolean> {
+    this.requireLocks();
     if (!(await this.options.keeper.tryLock(this, key, values))) return false;
     await this.note(key, values);
     return true;
   }
 
   async lock(key: string, values: Values = [], signal?: AbortSignal): Promise<void> {
+    this.requireLocks();
     await this.options.keeper.lock(this, key, values, signal);
     await this.note(key, values);
   }
@@ -173,6 +186,11 @@ export class PooledWork implements WorkSession, LockHolder {
   }
 
   lost(error: Error): void {
+    // It may have had none.
+    if (this.held.length > 0) {
+      this.lostBy = error;
+      void this.cancel();
+    }
     this.held.length = 0;
     for (const listener of this.listeners) listener(error);
   }

@@ -1,4 +1,5 @@
 import t from "tap";
+import { setGrant } from "../../src/access/grants.js";
 import { addObject, makeMap, makeStyledLayer, square } from "../support/maps.js";
 import { startServer, waitFor } from "../support/server.js";
 
@@ -114,6 +115,19 @@ t.test(
   },
 );
 
+t.test("what a key does not open", async (t) => {
+  const key = (await make({ name: "session", map: "closed" })).key;
+  const authorization = (password: string) => ({
+    authorization: `Basic ${Buffer.from(`x:${password}`).toString("base64")}`,
+  });
+  t.equal((await api("POST", "logout/", { body: { token: key } })).status, 403, "it is no session");
+  const edits = (await make({ name: "edits", rights: "edit", map: "closed" })).key;
+  t.equal(await tile(`&token=${edits}`), 200);
+  t.equal(await tile(`&key=${edits}`), 403, "one that edits stands in no address");
+  const described = await fetch(`${server.url}/tms/p/closed/tile.json`, { headers: authorization(edits) });
+  t.notOk((await described.text()).includes(edits));
+});
+
 t.test("it may do what it says, there, and nothing else", async (t) => {
   const read = (await make({ name: "read" })).key;
   const edit = (await make({ name: "edit", rights: "edit" })).key;
@@ -146,6 +160,23 @@ t.test("it may do what it says, there, and nothing else", async (t) => {
   t.equal((await api("POST", "", { token: edit, body: { code: "new" } })).status, 200);
 });
 
+t.test("a key is no way to more than its maker has, nor to what needs an account", async (t) => {
+  const { db, changes } = server.nodes[0]!.services;
+  await setGrant(db, { project: "p", login: "viewer" }, 15);
+  await setGrant(db, { project: "p", map: "closed", login: "viewer" }, 0);
+  await setGrant(db, { project: "p", map: "open", login: null }, 15);
+  await changes.propagate();
+  const viewer = await server.token("viewer");
+  t.equal(await status("GET", "keys/", viewer), 200);
+  t.equal((await api("POST", "keys/", { token: viewer, body: { name: "x" } })).status, 403);
+  const { key } = await make({ name: "reads", map: "closed" });
+  t.equal((await post("open", "opena", key)).status, 403);
+  t.equal((await api("PATCH", "open/", { token: key, body: { name: "x" } })).status, 403);
+  await setGrant(db, { project: "p", map: "open", login: null }, undefined);
+  await setGrant(db, { project: "p", login: "viewer" }, undefined);
+  await changes.propagate();
+});
+
 t.test("one of another project, one that is over, and what is none, are refused", async (t) => {
   const soon = new Date(Date.now() + 2_500).toISOString();
   const { key } = await make({ name: "soon", expires: soon, map: "closed" });
@@ -171,6 +202,8 @@ t.test("what is not understood is told", async (t) => {
     [{ name: "x", expires: "tomorrow" }, 500],
     [{ name: "x", expires: "2020-01-01" }, 500],
     [{ name: "x".repeat(201) }, 400],
+    [{ name: "\u001b[2Jx" }, 500],
+    [{ name: "x\u0000" }, 400],
   ] as const)
     t.equal((await api("POST", "keys/", { token: admin, body })).status, status, JSON.stringify(body));
   t.equal(await status("DELETE", "keys/none/", admin), 404);

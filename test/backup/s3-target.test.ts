@@ -124,6 +124,24 @@ t.test("another installation's backups are left alone", async (t) => {
   });
 });
 
+t.test("the place of an installation's own files is none for backups", async (t) => {
+  for (const place of [config.dataDir, `s3://${bucket}`]) {
+    // Its files lie in the folder `files` there, as a backup's would.
+    if (place !== config.dataDir)
+      await store.client.send(
+        new PutObjectCommand({
+          Bucket: bucket,
+          Key: "files/installation",
+          Body: "11111111-1111-4111-8111-111111111111",
+        }),
+      );
+    t.match(await mapwright(source, "backup", place), {
+      status: 1,
+      stderr: /has the files of an installation/,
+    });
+  }
+});
+
 t.test("wrong addresses are told", async (t) => {
   t.match(await mapwright(source, "backup", "s3://x"), { status: 2, stderr: /a bucket's name has 3 to 63/ });
   t.match(await mapwright(source, "restore", "s3:bucket/maps"), {

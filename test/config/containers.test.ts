@@ -49,7 +49,13 @@ t.test("the image is set up as a machine is", async (t) => {
 });
 
 const values: Readonly<Record<string, string>> = {
-  ...{ DOMAIN: "maps.example.org", DATABASE_PASSWORD: "one", REDIS_PASSWORD: "two", PASSWORD: "one" },
+  ...{
+    DOMAIN: "maps.example.org",
+    ADMIN_PASSWORD: "zero",
+    DATABASE_PASSWORD: "one",
+    REDIS_PASSWORD: "two",
+    PASSWORD: "one",
+  },
   ...{ NAME: "db1", ADDRESS: "10.0.0.21", BLOBS: "s3://maps-example/files" },
   ...{ AWS_ACCESS_KEY_ID: "a", AWS_SECRET_ACCESS_KEY: "b", AWS_REGION: "c" },
 };

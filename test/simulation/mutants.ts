@@ -123,7 +123,12 @@ export const mutants: readonly Mutant[] = [
     name: "changes missed while disconnected are not read",
     first: 51,
     file: "changes/change-log",
-    replace: [["await this.layers.refreshAll();\n    this.allChanged();", ""]],
+    replace: [
+      [
+        "await this.layers.refreshAll();\n    await this.verify();\n    this.allChanged();",
+        "await this.verify();",
+      ],
+    ],
   },
   {
     name: "changes of layers missed while disconnected are not read",

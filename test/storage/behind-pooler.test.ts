@@ -127,3 +127,29 @@ t.test("a statement is cancelled, and nobody else's", async (t) => {
   await t.resolves(Promise.all(others));
   t.equal(db.counts().cancelRequests >= 2, true);
 });
+
+t.test("work whose locks are lost does nothing more, and one lock has one owner", async (t) => {
+  const [one, other] = [await db.working(), await db.working()];
+  t.teardown(() => Promise.all([one.end(), other.end()]));
+  let lost = 0;
+  one.onLost(() => {
+    lost++;
+  });
+  t.equal(await one.tryLock("$1::bigint", [4_711]), true);
+  t.equal(await other.tryLock("$1::bigint", ["4711"]), false, "a number is the same as its text");
+  const running = one.query("select pg_sleep(60)");
+  running.catch(() => undefined);
+  const { default: pg } = await import("pg");
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  // The connection that has the locks, as when its way to the server is lost.
+  await client.query(
+    "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and objid = 4711",
+  );
+  await client.end();
+  await t.rejects(running, { code: "57014" }, "what runs is cancelled");
+  await t.rejects(one.query("select 1"), { message: /./ }, "somebody else may have its locks by now");
+  t.ok(lost > 0);
+  t.same((await other.query("select 1 as one")).rows, [{ one: 1 }], "one that had none goes on");
+  t.equal(await other.tryLock("$1::bigint", [4_711]), true);
+});

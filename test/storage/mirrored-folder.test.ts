@@ -55,6 +55,22 @@ t.test("while the other place does not answer, all stays as it was", async (t) =
   await mirror.stop();
 });
 
+t.test(
+  "a file that cannot be read is in no other's way, and a store that hangs keeps nobody from stopping",
+  async (t) => {
+    for (const name of ["a.secret", "b.secret", "c.secret"]) await writeFile(join(source, "p", name), name);
+    const broken: NamedFiles = Object.assign(Object.create(files), {
+      read: (name: string) => files.read(name === "p/b.secret" ? "p/none" : name),
+    });
+    const mirror = await MirroredFolder.open({ files: broken, parent: join(root, "copies"), log: quietLog });
+    t.same((await readdir(join(mirror.path, "p"))).toSorted(), ["a.secret", "c.secret"]);
+    broken.list = () => new Promise(() => undefined);
+    void mirror.look();
+    await mirror.stop();
+    t.same(await readdir(join(root, "copies")), []);
+  },
+);
+
 t.test("names lead nowhere else", async (t) => {
   for (const name of ["../outside", "p/../../outside", "/etc/passwd", ".hidden", "a//b", "a\0b", ""]) {
     await t.rejects(files.write(name, [Buffer.from("x")]), /no name of a file/, name);

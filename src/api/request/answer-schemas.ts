@@ -208,7 +208,7 @@ const schemas = {
     layer: z.string().nullable().describe("Code of the layer; null = all"),
     expires: z.iso.datetime().nullable().describe("When it ends; null = never"),
     created: z.iso.datetime(),
-    created_by: z.string().nullable().describe("Login; null = one that is gone, or the command line"),
+    created_by: z.string().describe("Login of who made it; empty = the operator"),
     used: z.iso.datetime().nullable().describe("When it was used last, to the minute; null = not yet"),
     key: z
       .string()

@@ -1,4 +1,4 @@
-import { callerOfAccessKey, isAccessKey, isStillKey } from "../../access/access-keys.js";
+import { callerOfAccessKey, isAccessKey, isStillKey, mayEdit } from "../../access/access-keys.js";
 import { coversRights } from "../../access/rights.js";
 import type { Session } from "../../access/sessions.js";
 import {
@@ -61,7 +61,12 @@ function callerOfKey(key: string, { keyUses }: Services, project: ProjectState |
  * @throws Failure unauthenticated for an unknown or ended key; forbidden for one of another map; as `callerOf`
  */
 async function callerOfTileKey(key: string, services: Services, map: MapState): Promise<Caller> {
-  if (isAccessKey(key)) return callerOfKey(key, services, map.project);
+  if (isAccessKey(key)) {
+    const caller = callerOfKey(key, services, map.project);
+    if (mayEdit(map.project, caller))
+      throw forbidden("A key that may edit stands in no address: send it as a token.");
+    return caller;
+  }
   const session = await services.tileKeys.find(key, map.id);
   if (session === "other") throw forbidden("This key is for another map.");
   if (!session) throw unauthenticated("The key is unknown or has expired.");

@@ -2,12 +2,13 @@ import {
   type AccessKeyInfo,
   addAccessKey,
   deleteAccessKey,
+  isKeyName,
   type KeyRights,
   listAccessKeys,
   timeToCome,
 } from "../../access/access-keys.js";
 import type { ProjectState } from "../../catalog/state.js";
-import { failed, notFound, required } from "../../errors.js";
+import { failed, forbidden, notFound, required } from "../../errors.js";
 import type { Reply, Request } from "../../http/types.js";
 import type { Answered } from "../request/answer-schemas.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
@@ -56,11 +57,15 @@ async function make(
   { body }: Input<unknown, Values<typeof newKey>>,
 ): Promise<Reply> {
   const { project, caller } = await administered(request, services);
+  // Somebody who administers by a grant alone may have less on some of its maps than a key for all of them.
+  if (project.members.get(caller.accountId!)?.role !== "admin") throw forbidden();
   const { name, rights, expires, ...place } = await body();
   if (name === undefined || name.trim() === "") throw required(["name"]);
+  if (!isKeyName(name))
+    throw failed("invalid_value", "A name has no control characters.", { parameter: "name" });
   const { db, changes } = services;
   const { id, key } = await addAccessKey(db, project.id, {
-    ...{ name, rights, endsAt: endOf(expires), by: caller.accountId },
+    ...{ name, rights, endsAt: endOf(expires), by: (caller.grantedBy ?? caller).login! },
     ...(await scopeOf(services, project, place)),
   });
   await changes.propagate();
@@ -127,9 +132,9 @@ export const accessKeyOperations: readonly Operation[] = [
     counts: "writes",
     summary: "Make a key that lasts",
     details:
-      "For administrators. A program uses it as a token everywhere, as the password of HTTP Basic with any user, and as `key` " +
-      "in addresses of tiles. It has its rights and no others, and elsewhere those of the public; it cannot administer. It ends " +
-      "when it is deleted, or at `expires`, and not with the user who made it.",
+      "For users with the role `admin`. A program uses it as a token everywhere, as the password of HTTP Basic with any user, and, if " +
+      "it only reads, as `key` in addresses of tiles. It has its rights and no others, and elsewhere reads what the public reads; it " +
+      "cannot administer. It ends when it is deleted, or at `expires`, and not with the user who made it.",
     access: "token",
     methods: ["POST"],
     path: `${keysPath}/`,

@@ -120,7 +120,8 @@ async function logout(request: Request, services: Services): Promise<Reply> {
   const project = await services.catalog.project(request.params.project!);
   const token = await tokenOf(request);
   if (token === undefined) throw unauthenticated();
-  await callerOfToken(token, services, project);
+  const caller = await callerOfToken(token, services, project);
+  if (caller.isKey) throw forbidden("This is no session: an administrator ends a key.");
   await services.sessions.close(token);
   return uncached({ token: "" });
 }

@@ -1,4 +1,4 @@
-import { isAccessKey } from "../../access/access-keys.js";
+import { isAccessKey, mayEdit } from "../../access/access-keys.js";
 import { mayRead, readsAsPublic, requireRead } from "../../access/rights.js";
 import { localName, type MapState, publicCaller } from "../../catalog/state.js";
 import { tileKeys } from "../../cdn/keys.js";
@@ -57,8 +57,8 @@ export async function addressKey(
   if (accountId === null || readsAsPublic(map, caller)) return undefined;
   const token = headToken(request);
   if (token === undefined) return tileKeyOf(request);
-  // It lasts longer than any other.
-  return isAccessKey(token) ? token : tileKeys.shared(token, { accountId, mapId: map.id });
+  if (isAccessKey(token)) return mayEdit(map.project, caller) ? undefined : token;
+  return tileKeys.shared(token, { accountId, mapId: map.id });
 }
 
 const rawAddress = (request: Request): string =>

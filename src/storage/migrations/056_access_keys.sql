@@ -8,11 +8,10 @@ create table access_key (
   -- SHA-256 of the key, as base64url.
   hash text not null unique,
   created_at timestamptz not null default now(),
-  -- null = that user is gone.
-  created_by int references account on delete set null,
+  -- Login of the user who made it, who may be gone; '' = the operator.
+  created_by text not null,
   -- null = never.
   ends_at timestamptz,
   last_used_at timestamptz
 );
 create index access_key_project on access_key (project_id);
-create index access_key_created_by on access_key (created_by) where created_by is not null;
