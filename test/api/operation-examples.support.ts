@@ -189,6 +189,10 @@ export async function walkOperations({ server, secret, password }: ExampleWorld)
   await ask("getVectorTileJson", "GET /tms/town/main/tile.mvt.json");
   await ask("makeTileKey", "POST main/tile-key/", { body: { seconds: 3_600 } });
   await ask("endTileKeys", "DELETE main/tile-key/");
+  const lasting = { name: "sensors", rights: "edit", map: "main", expires: "2099-01-01T00:00:00Z" };
+  const { id: key } = await ask("makeAccessKey", "POST keys/", { body: lasting });
+  await ask("listAccessKeys", "GET keys/");
+  await ask("endAccessKey", `DELETE keys/${key}/`);
 
   const collection = {
     type: "FeatureCollection",

@@ -566,6 +566,7 @@ export class SimulatedDatabase {
           hidden: row.hidden,
           revision: row.revision,
           members: [{ account_id: viewerAccount, login: "viewer", role: "viewer" }],
+          keys: [],
           grants,
           pictures: [],
           fonts: [],

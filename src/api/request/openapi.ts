@@ -23,6 +23,7 @@ const pathParameters: Readonly<Record<string, { schema: JsonSchema; description:
   folder: { schema: code, description: "Code of the folder" },
   column: { schema: code, description: "Code of the column" },
   object: { schema: id, description: "Id of the object, as in `svc_id`" },
+  id: { schema: id, description: "Id of the key, as the list has it" },
   job: { schema: code, description: "Id of the import, from the answer to it" },
   path: {
     schema: code,

@@ -144,7 +144,7 @@ export const accessKeyOperations: readonly Operation[] = [
     handle: make,
   }),
   operation({
-    id: "deleteAccessKey",
+    id: "endAccessKey",
     tag: "Sessions",
     counts: "writes",
     summary: "End a key that lasts",
