@@ -1,4 +1,5 @@
 import type { Config } from "../config.js";
+import { counted } from "../counted.js";
 import { createLog } from "../log.js";
 import { connectInTime, openRedis } from "../storage/redis.js";
 import { bad, type Check, good } from "./check.js";
@@ -35,8 +36,7 @@ interface Difference {
 export function checkDifferences(known: readonly Difference[]): Check {
   const { of, ms } = known.reduce((one, other) => (Math.abs(other.ms) > Math.abs(one.ms) ? other : one));
   const apart = Math.abs(ms);
-  if (apart < fewMs)
-    return good("clocks", `the same here and at ${known.map((one) => one.of).join(" and ")}`);
+  if (apart < fewMs) return good("clocks", `this machine's agrees with ${counted(known.length, "other")}`);
   const found = `that of ${of} is ${(apart / 1_000).toFixed(0)} s ${ms > 0 ? "ahead of" : "behind"} this machine's`;
   return apart < tooManyMs ? { ...good("clocks", found), advice } : bad("clocks", found, advice);
 }

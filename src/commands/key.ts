@@ -73,7 +73,9 @@ Examples:
         await propagateChange(services);
         return made;
       });
-      report(env, command, { message: made.key, value: { ...made, name, rights, project } });
+      // What is shown this once can be caught by a script.
+      if (isJson(command)) print(env, JSON.stringify({ ...made, name, rights, project }));
+      else print(env, made.key);
     });
 
   key

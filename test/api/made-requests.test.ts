@@ -107,6 +107,7 @@ async function makeWorld(code: string): Promise<Known> {
     body: new Uint8Array(blockFont({ family: "Made" })),
   });
   if (font.status !== 200) throw new Error(await font.text());
+  const key = await made("POST", "keys/", { name: code });
   await made("POST", `${code}/layers/`, { code: "mat", type: "material", source: { layer: "a" } });
   // No other layer is made from this one.
   await made("POST", `${code}/layers/a/structure/`, { code: "spare", type: "text" });
@@ -121,6 +122,7 @@ async function makeWorld(code: string): Promise<Known> {
     file: [String(file.id), new File([png], "red.png")],
     uuid: [file.uuid],
     job: [job.rows[0].id],
+    lasting: [key.id],
     user: ["viewer"],
     pass: ["viewerviewer"],
     login: ["viewer"],
@@ -188,6 +190,7 @@ const special: Readonly<Record<string, (world: Known) => Known>> = {
     file: [fontFile],
     "": [fontFile],
   }),
+  "DELETE /api/2.8/{project}/keys/{id}/": ({ lasting }) => ({ id: lasting! }),
   "DELETE /api/2.8/{project}/fonts/{path}": ({ map }) => ({ path: [`${map![0]}.otf`] }),
   "GET /api/2.8/{project}/{map}/export/": () => ({
     format: ["pmtiles", "mbtiles"],

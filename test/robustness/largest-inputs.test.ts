@@ -185,6 +185,12 @@ const entries: Readonly<Record<string, () => Promise<readonly Entry[]> | readonl
     get("/tms/p/m/tile.mvt.json"),
     get("/tms/p/wide/tile.mvt.json"),
   ],
+  "GET P/keys/": () => [get("keys/", { token: admin })],
+  "POST P/keys/": async () => [await json("keys/", { name: "n".repeat(200) }, { token: admin })],
+  "DELETE P/keys/:id/": async () => {
+    const { id } = (await server.api("POST", "keys/", { token: admin, body: { name: "any" } })).json;
+    return [get(`keys/${id}/`, { token: admin, clients: 1 })];
+  },
   "POST P/:map/tile-key/": () => [get("wide/tile-key/", { token: editor })],
   "DELETE P/:map/tile-key/": () => [get("wide/tile-key/", { token: editor })],
   "POST P/login/": async () => [

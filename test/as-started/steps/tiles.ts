@@ -88,6 +88,14 @@ export const tileSteps: readonly Step[] = [
       t.equal((await world.ask("GET", whole)).headers.get("content-type"), "image/png");
       await world.api("DELETE", "sheds/tile-key/?all=1");
       await world.ask("GET", whole, { status: 401 });
+
+      const body = { name: "QGIS of the office", map: "sheds" };
+      const lasting = (await world.api("POST", "keys/", { body })).json;
+      const shown = whole.replace(/key=.*/, `key=${lasting.key}`);
+      t.equal((await world.ask("GET", shown)).headers.get("content-type"), "image/png");
+      t.match((await world.api("GET", "keys/")).json, [{ id: lasting.id, name: "QGIS of the office" }]);
+      await world.api("DELETE", `keys/${lasting.id}/`);
+      await world.ask("GET", shown, { status: 401 });
     },
   },
   {
