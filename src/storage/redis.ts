@@ -4,7 +4,8 @@ import type { Log } from "../log.js";
 import { parseRedisUrl, type RedisUrl } from "../redis-url.js";
 import type { RedisClient } from "./redis/client.js";
 import { type ClusterArguments, GuardedCluster } from "./redis/cluster.js";
-import { GuardedServer, type ServerOptions } from "./redis/server.js";
+import type { ServerOptions } from "./redis/lasting.js";
+import { GuardedServer } from "./redis/server.js";
 import { RedisState } from "./redis/state.js";
 
 export type Redis = RedisClient;

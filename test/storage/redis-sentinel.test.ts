@@ -71,3 +71,38 @@ t.test("a name that Sentinel does not know is no primary", async (t) => {
   t.match(redis.trouble, /cannot be reached/);
   redis.disconnect();
 });
+
+t.test("a failover that is told just while a connection is made does not end it", async (t) => {
+  const { sentinel } = await servers.withSentinel(password);
+  const redis = openRedis(
+    `redis+sentinel://:${encodeURIComponent(password)}@127.0.0.1:${sentinel.port}/maps`,
+    quietLog,
+  );
+  await redis.connect();
+  const listener = redis.listener()!;
+  t.teardown(() => {
+    redis.disconnect();
+    listener.disconnect();
+  });
+  await listener.subscribe("any");
+  interface Parts {
+    readonly status: string;
+    readonly stream: { destroy(): void };
+    readonly connector: { disconnect(): void };
+  }
+  const [one, other] = [redis, listener] as unknown as [Parts, Parts];
+  // It is asked for the primary, and takes its time.
+  sentinel.pause();
+  one.stream.destroy();
+  other.stream.destroy();
+  await waitFor(() => one.status === "connecting" && other.status === "connecting");
+  // As the client itself does when one of its connections to a Sentinel hears of a failover.
+  one.connector.disconnect();
+  listener.disconnect(true);
+  sentinel.resume();
+  await waitFor(() => redis.status === "ready" && listener.status === "ready");
+  t.equal(await redis.set("t:any", "1"), "OK");
+  redis.disconnect();
+  listener.disconnect();
+  await waitFor(() => redis.status === "end" && listener.status === "end");
+});

@@ -7,7 +7,7 @@ import {
   type Redis as Connection,
 } from "ioredis";
 import { type Guard, probeName, type RedisClient, refused, type Stream, writing } from "./client.js";
-import type { ServerOptions } from "./server.js";
+import type { ServerOptions } from "./lasting.js";
 import { togetherPrefix } from "./together-prefix.js";
 import { RedisWatch } from "./watch.js";
 

@@ -1,27 +1,24 @@
 import type { Socket } from "node:net";
-import { type Command, Redis as Connection, type RedisOptions } from "ioredis";
+import type { Command, Redis as Connection } from "ioredis";
 import { type Guard, probeName, type RedisClient, refused, type Stream, writing } from "./client.js";
 import { infoOf, type RedisInfo } from "./info.js";
+import { LastingConnection, type ServerPlace } from "./lasting.js";
 import { isAnswer, onlyServer, type RedisTrouble } from "./state.js";
 import { RedisWatch } from "./watch.js";
 
-/** Without what would change the types of answers. */
-export type ServerOptions = Omit<RedisOptions, "replyMapping">;
-
 /** To one server, also to that which Sentinel says is the primary. */
-export class GuardedServer extends Connection implements RedisClient {
+export class GuardedServer extends LastingConnection implements RedisClient {
   private readonly ownWatch: RedisWatch;
   private runId: string | undefined;
   /** Connections that were made, and the first one to this server. */
   private made = 0;
   private firstOfServer = 0;
 
-  /** @param where URL or path of a socket, if there is one, and the options */
   constructor(
-    where: readonly [string, ServerOptions] | readonly [ServerOptions],
+    where: ServerPlace,
     private readonly guard: Guard,
   ) {
-    super(...(where as [string, ServerOptions]));
+    super(where);
     this.ownWatch = new RedisWatch({
       socket: () => this.stream as Socket | undefined,
       probe: () => this.unwatched(writing(`${guard.prefix}${probeName}`)),
@@ -30,7 +27,6 @@ export class GuardedServer extends Connection implements RedisClient {
     });
     this.on("ready", () => void this.look());
     this.on("error", (error: Error) => guard.state.set("", "away", error));
-    this.on("end", () => this.ownWatch.stop());
   }
 
   get trouble(): string | undefined {
@@ -43,6 +39,10 @@ export class GuardedServer extends Connection implements RedisClient {
 
   override sendCommand(command: Command, stream?: Stream): unknown {
     return this.send(command, stream, false);
+  }
+
+  protected override left(): void {
+    this.ownWatch.stop();
   }
 
   sendBriefly(command: Command, stream?: Stream): unknown {
@@ -60,7 +60,7 @@ export class GuardedServer extends Connection implements RedisClient {
   listener(): Connection {
     const { replyMapping: _, ...options } = this.options;
     // Who hears nothing from a former primary is told through the database.
-    return new Connection({ ...options, enableOfflineQueue: true, failoverDetector: false });
+    return new LastingConnection([{ ...options, enableOfflineQueue: true, failoverDetector: false }]);
   }
 
   primaries(): readonly Connection[] {
