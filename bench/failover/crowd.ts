@@ -1,18 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { objectAt, type Place, placeOfEdit, placeOfLook, tileOf } from "../crowd-places.js";
 
 /** Writers and viewers of one map on several nodes, and what they are answered. */
-
-const zoom = 8;
-/** Of what is drawn, in degrees: tiles of two objects are not the same. */
-const stride = 2;
-const columns = 178;
-/** Of each writer. */
-const rows = 10;
-
-interface Place {
-  readonly lon: number;
-  readonly lat: number;
-}
 
 export class Crowd {
   private readonly tried = new Set<string>();
@@ -106,9 +95,7 @@ export class Crowd {
   private async write(writer: number): Promise<void> {
     for (let count = 0; !this.isOver; count++) {
       const name = `w${writer}-${count}`;
-      // Each has rows of its own: an object in a larger one would not change its tile.
-      const row = writer * rows + (Math.floor(count / columns) % rows);
-      const place = { lon: -179 + stride * (count % columns), lat: -80 + stride * row };
+      const place = placeOfEdit(writer, count);
       const node = count % this.urls.length;
       const other = (node + 1) % this.urls.length;
       const before = await this.tile(place, other);
@@ -120,17 +107,8 @@ export class Crowd {
   }
 
   /** Sends it until it is taken. @returns whether it was */
-  private async send(name: string, { lon, lat }: Place, node: number): Promise<boolean> {
-    // A little larger each time, so that every edit changes its tile.
-    const size = 0.3 + (this.acknowledged.length % 997) / 1_000;
-    const ring = [
-      [lon, lat],
-      [lon + size, lat],
-      [lon + size, lat + size],
-      [lon, lat + size],
-      [lon, lat],
-    ];
-    const body = { fields: { name }, geom: { type: "Polygon", coordinates: [ring] } };
+  private async send(name: string, place: Place, node: number): Promise<boolean> {
+    const body = objectAt(place, name, this.acknowledged.length);
     while (!this.isOver) {
       const { status, text } = await this.ask(node, "POST", "m/layers/a/objects/", body, name);
       if (status === 200) {
@@ -152,23 +130,15 @@ export class Crowd {
 
   private async view(viewer: number): Promise<void> {
     for (let count = 0; !this.isOver; count++) {
-      const at = (viewer * 7919 + count * 31) % 5_000;
-      await this.tile(
-        { lon: -179 + stride * (at % columns), lat: -60 + stride * Math.floor(at / columns) },
-        count % this.urls.length,
-      );
+      await this.tile(placeOfLook(viewer, count), count % this.urls.length);
       await sleep(20);
     }
   }
 
   /** The bytes of a tile, for comparison; undefined = it could not be had as a whole. */
-  private async tile({ lon, lat }: Place, node: number): Promise<string | undefined> {
-    const side = 2 ** zoom;
-    const x = Math.floor(((lon + 0.1 + 180) / 360) * side);
-    const radians = ((lat + 0.1) * Math.PI) / 180;
-    const y = Math.floor(((1 - Math.log(Math.tan(radians) + 1 / Math.cos(radians)) / Math.PI) / 2) * side);
+  private async tile(place: Place, node: number): Promise<string | undefined> {
     const begun = performance.now();
-    const answer = await fetch(`${this.urls[node]}/tms/p/m/?x=${x}&y=${side - 1 - y}&z=${zoom}&base=0`);
+    const answer = await fetch(`${this.urls[node]}${tileOf(place)}`);
     const bytes = Buffer.from(await answer.arrayBuffer());
     this.worstTileMs = Math.max(this.worstTileMs, performance.now() - begun);
     const isWhole = answer.status === 200 && !answer.headers.has("x-tile-incomplete");

@@ -1,21 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { objectAt, type Place, placeOfEdit, placeOfLook, tileOf } from "../crowd-places.js";
 
 /**
  * People who edit and look at one map while its nodes are replaced: through the balancer, and past it, where an edit of one node is
  * looked for at another.
  */
-
-const zoom = 8;
-/** Of what is drawn, in degrees: tiles of two objects are not the same. */
-const stride = 2;
-const columns = 178;
-/** Of each writer. */
-const rows = 10;
-
-interface Place {
-  readonly lon: number;
-  readonly lat: number;
-}
 
 export class Crowd {
   /** URLs of the nodes that are asked past the balancer. */
@@ -99,21 +88,11 @@ export class Crowd {
   private async write(writer: number): Promise<void> {
     for (let count = 0; !this.isOver; count++) {
       const name = `w${writer}-${count}`;
-      const row = writer * rows + (Math.floor(count / columns) % rows);
-      const place = { lon: -179 + stride * (count % columns), lat: -80 + stride * row };
+      const place = placeOfEdit(writer, count);
       // Most edits are looked for at another node than that which was sent them.
       const [editor = this.balancer, viewer = this.balancer] = this.pair(count);
       const before = await this.tile(place, viewer);
-      const { lon, lat } = place;
-      const size = 0.3 + (this.acknowledged.length % 997) / 1_000;
-      const ring = [
-        [lon, lat],
-        [lon + size, lat],
-        [lon + size, lat + size],
-        [lon, lat + size],
-        [lon, lat],
-      ];
-      const body = { fields: { name }, geom: { type: "Polygon", coordinates: [ring] } };
+      const body = objectAt(place, name, this.acknowledged.length);
       if ((await this.bytes(editor, "/api/2.8/p/m/layers/a/objects/", body)) === undefined) continue;
       this.acknowledged.push(name);
       const seer = this.nodes.has(viewer) ? viewer : this.balancer;
@@ -133,20 +112,14 @@ export class Crowd {
 
   private async view(viewer: number): Promise<void> {
     for (let count = 0; !this.isOver; count++) {
-      const at = (viewer * 7919 + count * 31) % 5_000;
-      const place = { lon: -179 + stride * (at % columns), lat: -60 + stride * Math.floor(at / columns) };
-      await this.tile(place, this.balancer);
+      await this.tile(placeOfLook(viewer, count), this.balancer);
       await this.ask(this.balancer, "/api/2.8/p/m/layers/a/objects/?limit=20");
       await this.ask(this.balancer, "/api/2.8/p/m/layers/");
       await sleep(20);
     }
   }
 
-  private async tile({ lon, lat }: Place, url: string): Promise<string | undefined> {
-    const side = 2 ** zoom;
-    const x = Math.floor(((lon + 0.1 + 180) / 360) * side);
-    const radians = ((lat + 0.1) * Math.PI) / 180;
-    const y = Math.floor(((1 - Math.log(Math.tan(radians) + 1 / Math.cos(radians)) / Math.PI) / 2) * side);
-    return (await this.bytes(url, `/tms/p/m/?x=${x}&y=${side - 1 - y}&z=${zoom}&base=0`))?.toString("base64");
+  private async tile(place: Place, url: string): Promise<string | undefined> {
+    return (await this.bytes(url, tileOf(place)))?.toString("base64");
   }
 }
