@@ -131,7 +131,7 @@ export class Crowd {
   private async view(viewer: number): Promise<void> {
     for (let count = 0; !this.isOver; count++) {
       await this.tile(placeOfLook(viewer, count), count % this.urls.length);
-      await sleep(20);
+      await sleep(200);
     }
   }
 

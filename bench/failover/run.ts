@@ -48,7 +48,7 @@ try {
   await db.close();
   for (let n = 0; n < 2; n++) nodes.push(await startNode(config, log));
   crowd = await Crowd.open(nodes.map(({ port }) => `http://127.0.0.1:${port}`));
-  crowd.start({ writers: 8, viewers: 4 });
+  crowd.start({ writers: 8, viewers: 50 });
   await sleep(3_000);
 
   const change = async (name: string, act: () => unknown) => {
