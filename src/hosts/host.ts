@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { constants, getPriority, setPriority, tmpdir } from "node:os";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { busy, type Failure } from "../errors.js";
@@ -9,6 +9,8 @@ import { clientOwners } from "../queues/clients.js";
 import { FairQueue, type Owners } from "../queues/fair-queue.js";
 import { type ProcessLimits, underLimits } from "./isolation.js";
 import { Overruns } from "./overruns.js";
+import { giveWay, residentBytes } from "./process-state.js";
+import { WorkTime } from "./work-time.js";
 
 /**
  * A supervised child process that runs native code for us.
@@ -66,7 +68,7 @@ export interface HostOptions {
 }
 
 export interface CallOptions {
-  /** For the work itself, milliseconds: waiting does not count, be it for a turn, for a core, or for this process. */
+  /** For the work itself, milliseconds: waiting does not count, as `WorkTime` says. */
   readonly deadlineMs: number;
   /** Takes a task that does not run, be it before its first process or between two, out of those that wait. */
   readonly signal?: AbortSignal;
@@ -92,16 +94,10 @@ interface Task {
   readonly owners: Owners;
   readonly about: string | undefined;
   readonly signal: AbortSignal | undefined;
-  /** What is left of its deadline. */
-  leftMs: number;
   /** When it was begun, by `performance.now()`. */
   begunAt: number;
-  /** Until when its work was counted, by `performance.now()`. */
-  countedAt: number;
-  /** What the threads of the child had waited for a core by then, in ms, by their ids; none in the first step. */
-  waits: ReadonlyMap<string, number> | undefined;
-  /** Its deadline was put off, as this process had paused. */
-  isPutOff: boolean;
+  /** undefined = it was not begun. */
+  work: WorkTime | undefined;
   /** It waits in the child. */
   isWaiting: boolean;
   /** It waited there for too long. Its caller has been answered. */
@@ -110,7 +106,8 @@ interface Task {
   readonly resolve: (response: unknown) => void;
   readonly reject: (error: Error) => void;
   readonly onProgress: ((progress: unknown) => void) | undefined;
-  timer: NodeJS.Timeout | undefined;
+  /** Ends its wait in the child. */
+  waitTimer: NodeJS.Timeout | undefined;
   /** When it was queued, by `performance.now()`. */
   queuedAt: number;
 }
@@ -147,12 +144,6 @@ const startupMs = 30_000;
 const checkIntervalMs = 1_000;
 /** Each task counts at least this much. */
 const leastMs = 1;
-/** How often the work of a task is counted. */
-const stepMs = 250;
-/** A timer that is later than this tells that this process, or the machine, had paused. */
-const pauseMs = 100;
-/** Of the time that a task takes at least so much counts, however long it waits for a core. */
-const leastShare = 0.25;
 
 export interface HostCounts {
   readonly waiting: number;
@@ -214,11 +205,8 @@ export class WorkerHost<M extends Messages> {
         kind,
         request,
         deadlineMs: options.deadlineMs,
-        leftMs: options.deadlineMs,
         begunAt: 0,
-        countedAt: 0,
-        waits: undefined,
-        isPutOff: false,
+        work: undefined,
         isWaiting: false,
         isRefused: false,
         owners: [...clientOwners(options.client ?? ""), options.owner ?? ""],
@@ -227,7 +215,7 @@ export class WorkerHost<M extends Messages> {
         resolve: resolve as (response: unknown) => void,
         reject,
         onProgress: options.onProgress,
-        timer: undefined,
+        waitTimer: undefined,
         queuedAt: performance.now(),
       };
       abort = () => {
@@ -291,7 +279,7 @@ export class WorkerHost<M extends Messages> {
     const ended = this.stoppedError();
     for (const waiter of this.readyWaiters.splice(0)) waiter.reject(ended);
     for (const task of [...this.takeWaiting(() => true), ...(child?.running.values() ?? [])]) {
-      clearTimeout(task.timer);
+      stopTimers(task);
       task.reject(ended);
     }
     child?.running.clear();
@@ -397,66 +385,27 @@ export class WorkerHost<M extends Messages> {
 
   private run(child: Child, task: Task): void {
     child.running.set(task.id, task);
-    task.leftMs = task.deadlineMs;
     task.begunAt = performance.now();
-    task.isPutOff = false;
     task.isWaiting = false;
-    this.goOn(child, task);
+    task.work = new WorkTime(task.deadlineMs, child.process.pid, () => this.deadlinePassed(child, task));
     child.process.send({ id: task.id, kind: task.kind, request: task.request }, (error) => {
       // The channel closes when the child dies; its exit event does the rest.
       if (error) child.process.kill("SIGKILL");
     });
   }
 
-  /** The task works, under its deadline. */
-  private goOn(child: Child, task: Task): void {
-    task.countedAt = performance.now();
-    task.waits = undefined;
-    this.nextStep(child, task);
-  }
-
-  /** The work of a task is counted in steps, so that a pause of this process counts as one of them at most. */
-  private nextStep(child: Child, task: Task): void {
-    const ms = Math.min(stepMs, task.leftMs);
-    task.timer = setTimeout(() => this.endStep(child, task, ms), ms);
-  }
-
-  private endStep(child: Child, task: Task, ms: number): void {
-    const isLate = performance.now() - task.countedAt > ms + pauseMs;
-    this.count(child, task);
-    if (task.leftMs <= 0 && isLate && !task.isPutOff) {
-      // It may have been answered meanwhile.
-      task.isPutOff = true;
-      task.leftMs = stepMs;
-    }
-    if (task.leftMs <= 0) this.deadlinePassed(child, task);
-    else this.nextStep(child, task);
-  }
-
-  /** Takes what the task has worked since it was last counted from its deadline. */
-  private count(child: Child, task: Task): void {
-    const now = performance.now();
-    const elapsed = Math.min(now - task.countedAt, stepMs + pauseMs);
-    const waits = coreWaits(child.process.pid);
-    const waited = task.waits ? longestWait(task.waits, waits) : 0;
-    task.leftMs -= Math.max(leastShare * elapsed, elapsed - waited);
-    task.countedAt = now;
-    task.waits = waits;
-  }
-
   private waits(child: Child, { id, waits }: Wait): void {
     const task = child.running.get(id);
     if (!task) return;
-    clearTimeout(task.timer);
+    stopTimers(task);
     task.isWaiting = waits;
     if (!waits) {
-      this.goOn(child, task);
+      task.work?.goOn();
       return;
     }
-    this.count(child, task);
-    task.leftMs = Math.max(0, task.leftMs);
+    task.work?.pause();
     // The child gives it up, too. Should it begin it all the same, that is still under the deadline.
-    task.timer = setTimeout(() => {
+    task.waitTimer = setTimeout(() => {
       task.isRefused = true;
       this.refuseWaiting(task, this.overloaded());
     }, this.options.maxWaitMs);
@@ -465,9 +414,8 @@ export class WorkerHost<M extends Messages> {
   /** The child is done with the task. @returns false when it was before */
   private ended(child: Child, task: Task): boolean {
     if (!child.running.delete(task.id)) return false;
-    clearTimeout(task.timer);
-    const uncounted = Math.min(stepMs, performance.now() - task.countedAt);
-    this.queue.leave(task.owners, Math.max(leastMs, task.deadlineMs - task.leftMs + uncounted));
+    stopTimers(task);
+    this.queue.leave(task.owners, Math.max(leastMs, task.work?.workedMs ?? 0));
     return true;
   }
 
@@ -623,6 +571,11 @@ export class WorkerHost<M extends Messages> {
   }
 }
 
+function stopTimers({ work, waitTimer }: Task): void {
+  work?.stop();
+  clearTimeout(waitTimer);
+}
+
 function runningOf(child: Child, owner: string): number {
   let count = 0;
   for (const task of child.running.values()) if (task.owners[2] === owner) count++;
@@ -634,45 +587,3 @@ const tooSlow = (kind: string, isRefused = false): HostError =>
 
 /** What PostgreSQL says. */
 const statementTimeout = /statement timeout/;
-
-/** Resident memory of a process in bytes; 0 where the system has no /proc. */
-function residentBytes(pid: number): number {
-  try {
-    return Number(readFileSync(`/proc/${pid}/statm`, "latin1").split(" ")[1]) * 4096;
-  } catch {
-    return 0;
-  }
-}
-
-/** How long each thread of a process has waited for a core since its start, in ms; none where the system does not tell. */
-function coreWaits(pid: number | undefined): Map<string, number> {
-  const waits = new Map<string, number>();
-  try {
-    for (const thread of readdirSync(`/proc/${pid}/task`)) {
-      const [, waited] = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "latin1").split(" ");
-      waits.set(thread, Number(waited) / 1e6);
-    }
-  } catch {
-    // The process or the thread has ended, or there are no such files.
-  }
-  return waits;
-}
-
-function longestWait(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): number {
-  let longest = 0;
-  for (const [thread, waited] of after) longest = Math.max(longest, waited - (before.get(thread) ?? waited));
-  return longest;
-}
-
-/** By how much hosts are nicer than the server: about a third of its share where they want the same core. */
-const niceness = 5;
-
-/** Lets the server answer first what is there already, where both want the same core. */
-function giveWay(pid: number | undefined): void {
-  if (pid === undefined) return;
-  try {
-    setPriority(pid, Math.min(constants.priority.PRIORITY_LOW, getPriority() + niceness));
-  } catch {
-    // It has ended, or the system does not allow it: then they share evenly.
-  }
-}
