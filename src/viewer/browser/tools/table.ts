@@ -1,4 +1,4 @@
-import { columnTitle, type Locale } from "../attributes.js";
+import type { Locale } from "../attributes.js";
 import { button, h, icon } from "../dom.js";
 import type { TreeItem } from "../layer-tree.js";
 import { type ColumnInfo, type MapId, type ObjectItem, ServerError } from "../map-server.js";
@@ -8,11 +8,11 @@ import type { OpenTool, ToolParts } from "../tool-parts.js";
 import { bottomPanel } from "./bottom-panel.js";
 import { cellText } from "./cell-text.js";
 import type { Chart } from "./charts.js";
-import { downloadObjects } from "./download.js";
-import { fileFormats } from "./file-formats.js";
-import { LayerObjects, type Selected, type Sorting } from "./layer-objects.js";
+import { downloadMenu } from "./download-menu.js";
+import { LayerObjects, type Selected } from "./layer-objects.js";
 import { placeOf } from "./place-in-order.js";
-import { choicesOf, conditionOf } from "./table-filter.js";
+import { conditionOf } from "./table-filter.js";
+import { TableHead } from "./table-head.js";
 import { TableRows } from "./table-rows.js";
 import { viewBox } from "./view-box.js";
 
@@ -32,14 +32,6 @@ const maxHeight = 8_000_000;
 const moreRows = 8;
 /** After the last key, before the server is asked. */
 const typingMs = 350;
-const widths: Readonly<Record<string, number>> = {
-  number: 118,
-  bool: 92,
-  datetime: 172,
-  file: 100,
-  text: 260,
-};
-
 export function openTable(parts: ToolParts, of: TableOf, closed: () => void): OpenTool {
   return new Table(parts, of, closed);
 }
@@ -50,18 +42,16 @@ class Table implements OpenTool {
   private readonly words: HTMLInputElement;
   private readonly inView = h("input", { type: "checkbox", class: "switch", id: "table-in-view" });
   private readonly clear: HTMLButtonElement;
-  private readonly head = h("div", { class: "table-head", role: "rowgroup" });
+  private readonly head: TableHead;
   private readonly body = h("div", { class: "table-rows", role: "rowgroup" });
   private readonly note = h("p", { class: "hint table-note", hidden: true });
   private readonly scroller: HTMLElement;
   private readonly main: HTMLElement;
-  private readonly boxes = new Map<string, string>();
   private readonly rowHeight = window.matchMedia("(max-width: 640px)").matches ? 44 : 32;
   private readonly closing = new AbortController();
   private columns: readonly ColumnInfo[] = [];
   private objects: LayerObjects | undefined;
   private rows: TableRows | undefined;
-  private sort: Sorting | undefined;
   private typing = 0;
   private refreshing = 0;
   /** Index of the row that keys act on. */
@@ -79,6 +69,7 @@ class Table implements OpenTool {
     private readonly closed: () => void,
   ) {
     const { t } = this.locale;
+    this.head = new TableHead(this.locale, { asked: () => this.reload(), typed: () => this.typed() });
     this.words = h("input", {
       class: "field table-words",
       type: "search",
@@ -106,7 +97,7 @@ class Table implements OpenTool {
         "aria-label": t("tableOf", { name }),
         "aria-readonly": "true",
       },
-      this.head,
+      this.head.element,
       this.body,
     );
     this.main = h("div", { class: "table-main" }, this.scroller);
@@ -127,7 +118,11 @@ class Table implements OpenTool {
         h("label", { class: "table-in-view", for: "table-in-view" }, t("onlyInView"), this.inView),
         h("div", { class: "table-search" }, icon("search"), this.words),
         this.chartButton,
-        this.downloadButton(),
+        downloadMenu(parts, {
+          objects: () => this.objects,
+          selected: () => this.selected,
+          signal: this.closing.signal,
+        }),
       ],
       body: [this.note, this.main],
       resized: () => this.paint(),
@@ -176,7 +171,8 @@ class Table implements OpenTool {
       return;
     }
     this.objects = new LayerObjects(server, mapId, layer.element.code, this.columns);
-    this.drawHead();
+    this.scroller.style.setProperty("--columns", this.head.draw(this.columns));
+    this.scroller.setAttribute("aria-colcount", String(this.columns.length));
     this.reload();
     if (this.of.withChart) await this.toggleChart();
   }
@@ -198,8 +194,8 @@ class Table implements OpenTool {
       this.chart = loaded.makeChart({
         ...{ locale, columns, objects },
         selectedWithout: (code) => this.selectedWithout(code),
-        typedFor: (code) => this.boxes.get(code) ?? "",
-        ask: (code, condition) => this.ask(code, condition),
+        typedFor: (code) => this.head.conditions.get(code) ?? "",
+        ask: (code, condition) => this.head.ask(code, condition),
       });
       this.main.append(this.chart.element);
       this.chart.refresh();
@@ -230,7 +226,7 @@ class Table implements OpenTool {
   }
 
   private get asked() {
-    return { words: this.words.value, boxes: this.boxes };
+    return { words: this.words.value, boxes: this.head.conditions };
   }
 
   private get selected(): Selected {
@@ -240,7 +236,7 @@ class Table implements OpenTool {
   /** What is asked for, but for the condition of a column. */
   private selectedWithout(code: string | undefined): Selected {
     const { view } = this.parts;
-    const boxes = new Map([...this.boxes].filter(([one]) => one !== code));
+    const boxes = new Map([...this.head.conditions].filter(([one]) => one !== code));
     return {
       filter: conditionOf({ words: this.words.value, boxes }, this.columns).filter,
       fbbox: this.inView.checked ? viewBox(view.map, view.covered) : undefined,
@@ -251,14 +247,12 @@ class Table implements OpenTool {
   private reload(stays = false): void {
     if (!this.objects) return;
     window.clearTimeout(this.typing);
-    const { wrong } = conditionOf(this.asked, this.columns);
-    for (const box of this.head.querySelectorAll<HTMLElement>("[data-code]"))
-      box.setAttribute("aria-invalid", String(wrong.has(box.dataset.code!)));
+    this.head.mark(conditionOf(this.asked, this.columns).wrong);
     const { selected } = this;
     this.clear.hidden = selected.filter === undefined;
     const last = this.rows;
     last?.close();
-    this.rows = new TableRows(this.objects, selected, this.sort, {
+    this.rows = new TableRows(this.objects, selected, this.head.sort, {
       changed: () => this.arrived(),
       failed: (error) => {
         const isSlow = error instanceof ServerError && error.code === "timeout";
@@ -294,7 +288,7 @@ class Table implements OpenTool {
 
   /** Rows that fit. */
   private get visible(): number {
-    return Math.max(1, (this.scroller.clientHeight - this.head.offsetHeight) / this.rowHeight);
+    return Math.max(1, (this.scroller.clientHeight - this.head.element.offsetHeight) / this.rowHeight);
   }
 
   /** The first row that is seen, with a fraction. */
@@ -379,110 +373,10 @@ class Table implements OpenTool {
     );
   }
 
-  private drawHead(): void {
-    const { t } = this.locale;
-    this.scroller.style.setProperty(
-      "--columns",
-      this.columns.map(({ type, code }) => `${code === "svc_id" ? 96 : (widths[type] ?? 190)}px`).join(" "),
-    );
-    this.scroller.setAttribute("aria-colcount", String(this.columns.length));
-    const heads = this.columns.map((column) => {
-      const title = column.code === "svc_id" ? t("objectId") : columnTitle(column);
-      const sorter = button(
-        { class: "sorter", title },
-        () => this.sortBy(column),
-        h("span", {}, title),
-        icon("chevron"),
-      );
-      sorter.disabled = column.type === "json" || column.type === "file";
-      return h(
-        "div",
-        { class: "cell", role: "columnheader", "data-sort": column.code, "aria-sort": "none" },
-        sorter,
-      );
-    });
-    const boxes = this.columns.map((column) =>
-      h("div", { class: "cell", role: "gridcell" }, this.box(column)),
-    );
-    this.head.replaceChildren(
-      h("div", { class: "table-row", role: "row", "aria-rowindex": 1 }, ...heads),
-      h("div", { class: "table-row", role: "row", "aria-rowindex": 2 }, ...boxes),
-    );
-  }
-
-  /** The box in which a column's condition is typed, or chosen. */
-  private box(column: ColumnInfo): HTMLElement {
-    const { t } = this.locale;
-    const title = column.code === "svc_id" ? t("objectId") : columnTitle(column);
-    const choices = choicesOf(column);
-    const attributes = {
-      class: "field filter-box",
-      "data-code": column.code,
-      "aria-label": t("filterColumn", { name: title }),
-    };
-    if (choices) {
-      const texts = { true: t("yes"), false: t("no"), empty: t("isEmpty"), filled: t("isFilled") };
-      const select = h(
-        "select",
-        attributes,
-        h("option", { value: "" }, t("anyValue")),
-        ...choices.map((choice) => h("option", { value: choice }, texts[choice])),
-      );
-      select.addEventListener("change", () => this.ask(column.code, select.value));
-      return select;
-    }
-    const hints: Record<string, string> = { number: "> 100", datetime: "2024-05" };
-    const input = h("input", {
-      ...attributes,
-      type: "text",
-      maxlength: 200,
-      title: t(
-        column.type === "number" || column.type === "datetime" ? "filterHintNumber" : "filterHintText",
-      ),
-      placeholder: hints[column.type] ?? "…",
-      autocomplete: "off",
-      spellcheck: "false",
-    });
-    input.addEventListener("input", () => {
-      this.boxes.set(column.code, input.value);
-      this.typed();
-    });
-    input.addEventListener("keydown", (event) => {
-      if (event.key === "Enter") this.reload();
-      // Keys of the table are for its rows.
-      if (event.key !== "Escape") event.stopPropagation();
-    });
-    return input;
-  }
-
-  /** Sets the condition of a column. */
-  private ask(code: string, text: string): void {
-    this.boxes.set(code, text);
-    for (const box of this.head.querySelectorAll<HTMLInputElement | HTMLSelectElement>("[data-code]"))
-      if (box.dataset.code === code && box.value !== text) box.value = text;
-    this.reload();
-  }
-
   private clearFilters(): void {
-    this.boxes.clear();
+    this.head.clear();
     this.words.value = "";
-    for (const box of this.head.querySelectorAll<HTMLInputElement | HTMLSelectElement>("[data-code]"))
-      box.value = "";
     this.words.focus();
-    this.reload();
-  }
-
-  private sortBy({ code }: ColumnInfo): void {
-    const { sort } = this;
-    if (sort?.code !== code) this.sort = { code, descending: false };
-    else this.sort = sort.descending ? undefined : { code, descending: true };
-    for (const head of this.head.querySelectorAll<HTMLElement>("[data-sort]")) {
-      const isSorted = head.dataset.sort === this.sort?.code;
-      head.setAttribute(
-        "aria-sort",
-        isSorted ? (this.sort!.descending ? "descending" : "ascending") : "none",
-      );
-    }
     this.reload();
   }
 
@@ -553,7 +447,8 @@ class Table implements OpenTool {
 
   /** Scrolls to the row of an object, if it is among those that are listed. */
   private async reveal(id: number): Promise<void> {
-    const { rows, objects, sort } = this;
+    const { rows, objects } = this;
+    const { sort } = this.head;
     if (!rows || !objects) return;
     this.showing?.abort();
     const showing = new AbortController();
@@ -576,63 +471,6 @@ class Table implements OpenTool {
       this.paint();
     } catch {
       // The object is shown on the map all the same.
-    }
-  }
-
-  private downloadButton(): HTMLElement {
-    const { t } = this.locale;
-    const menu = h("div", {
-      class: "card menu download-menu",
-      popover: "auto",
-      role: "group",
-      "aria-label": t("download"),
-    });
-    const opener = button(
-      { class: "button small", "aria-haspopup": "true", "aria-expanded": "false", title: t("download") },
-      () => void open(),
-      icon("download"),
-      h("span", { class: "button-text" }, t("download")),
-    );
-    const open = async () => {
-      const formats = await fileFormats();
-      menu.replaceChildren(
-        ...formats.map(({ code, name }) =>
-          button(
-            { class: "menu-entry" },
-            () => {
-              menu.hidePopover();
-              opener.focus();
-              void this.download(code);
-            },
-            name,
-          ),
-        ),
-      );
-      menu.showPopover();
-      const at = opener.getBoundingClientRect();
-      menu.style.left = `${Math.max(8, at.right - menu.offsetWidth)}px`;
-      menu.style.top = `${Math.max(8, at.top - 6 - menu.offsetHeight)}px`;
-      menu.querySelector("button")?.focus();
-    };
-    menu.addEventListener("toggle", (event) =>
-      opener.setAttribute("aria-expanded", String((event as ToggleEvent).newState === "open")),
-    );
-    return h("div", { class: "download" }, opener, menu);
-  }
-
-  private async download(format: string): Promise<void> {
-    const { server, toasts } = this.parts;
-    if (!this.objects) return;
-    const { t } = this.locale;
-    toasts.show(t("downloading"));
-    try {
-      await downloadObjects(server, this.objects, {
-        selected: this.selected,
-        format,
-        signal: this.closing.signal,
-      });
-    } catch {
-      if (!this.closing.signal.aborted) toasts.show(t("downloadFailed"), "bad");
     }
   }
 
