@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { failuresOf } from "./failures.js";
 import { withSourcePlaces } from "./source-places.js";
+import { Times } from "./times.js";
 
 /**
  * Runs test files, some at a time, and counts their assertions. A test file is a program that writes TAP. The runner of tap
@@ -62,9 +63,10 @@ export async function runTap(run: TapRun): Promise<Counts> {
   };
   const waiting = [...run.files];
   const byFile = new Map<string, Outcome>();
+  const times = new Times();
   const work = async () => {
     for (let file = waiting.shift(); file !== undefined && !run.signal.aborted; file = waiting.shift())
-      byFile.set(file, await runFile(file, { ...run, environment }));
+      byFile.set(file, await runFile(file, { ...run, environment }, times));
   };
   await Promise.all(Array.from({ length: jobs }, work));
   const failed = [...byFile].filter(([, outcome]) => outcome.failed > 0);
@@ -73,12 +75,13 @@ export async function runTap(run: TapRun): Promise<Counts> {
   if (failed.length <= mostAgain) {
     for (const [file] of failed) {
       if (!mayRunAgain(file) || run.signal.aborted) continue;
-      const outcome = await runFile(file, { ...run, environment });
+      const outcome = await runFile(file, { ...run, environment }, times);
       if (outcome.failed > 0) continue;
       byFile.set(file, outcome);
       console.log(`UNSTEADY ${file}: it failed beside others, as told above, and not by itself.`);
     }
   }
+  console.log(times.longest());
   const outcomes = [...byFile.values()];
   const sum = (count: (outcome: Outcome) => number) =>
     outcomes.reduce((total, outcome) => total + count(outcome), 0);
@@ -89,7 +92,7 @@ export async function runTap(run: TapRun): Promise<Counts> {
   };
 }
 
-async function runFile(file: string, { root, environment, signal }: TapRun): Promise<Outcome> {
+async function runFile(file: string, { root, environment, signal }: TapRun, times: Times): Promise<Outcome> {
   const started = performance.now();
   const name = file.replace(/^dist\//, "");
   // In a group of its own, so that ending it ends what it started too.
@@ -107,6 +110,10 @@ async function runFile(file: string, { root, environment, signal }: TapRun): Pro
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     said = (said + text).slice(-mostSaid);
   });
+  let cpu = 0;
+  child.once("exit", () => {
+    cpu = times.ofEndedNow();
+  });
   const end = () => endGroup(child);
   const late = setTimeout(end, longestMs);
   signal.addEventListener("abort", end, { once: true });
@@ -121,10 +128,13 @@ async function runFile(file: string, { root, environment, signal }: TapRun): Pro
   signal.removeEventListener("abort", end);
   // What it started and did not end, as when it broke off.
   endGroup(child);
-  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  const wall = (performance.now() - started) / 1000;
+  times.add({ name, wall, cpu });
   const outcome = outcomeOf(tapText, { name, status });
   const failed = outcome.failed > 0;
-  console.log(`${failed ? "FAILED" : "ok    "} ${name} (${seconds} s)`);
+  console.log(
+    `${failed ? "FAILED" : "ok    "} ${name} (${wall.toFixed(1)} s, ${cpu.toFixed(1)} s of processors)`,
+  );
   if (failed && said !== "") console.log(withSourcePlaces(said, root).trimEnd());
   return outcome;
 }
