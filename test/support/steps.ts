@@ -19,15 +19,16 @@ export interface Steps {
   stop(): Promise<void>;
 }
 
-const key = 77_012;
+/** Of the advisory lock that work waits for. */
+export const stepsKey = 77_012;
 const tables = ["layer", "layer_column", "layer_change", "node", "import_job", "raster"];
 const deadlineMs = 60_000;
 
 export async function watchSteps(db: Database): Promise<Steps> {
   const name = new URL(db.directUrl).pathname.slice(1);
   const counted = `if nextval('steps.count') = (select held from steps.held) then
-      perform pg_advisory_lock_shared(${key});
-      perform pg_advisory_unlock_shared(${key});
+      perform pg_advisory_lock_shared(${stepsKey});
+      perform pg_advisory_unlock_shared(${stepsKey});
     end if;`;
   await asSuperuser(name, async (client) => {
     await client.query(`
@@ -54,13 +55,13 @@ export async function watchSteps(db: Database): Promise<Steps> {
   const waiting = async (): Promise<number | undefined> => {
     const { rows } = await client.query<{ pid: number }>(
       `select l.pid from pg_locks l join pg_stat_activity a using (pid)
-       where l.locktype = 'advisory' and l.objid = ${key} and not l.granted and a.datname = current_database()`,
+       where l.locktype = 'advisory' and l.objid = ${stepsKey} and not l.granted and a.datname = current_database()`,
     );
     return rows[0]?.pid;
   };
   return {
     async hold(step, work, then) {
-      await client.query(`select pg_advisory_lock(${key})`);
+      await client.query(`select pg_advisory_lock(${stepsKey})`);
       try {
         await client.query("select setval('steps.count', 1, false)");
         await client.query("update steps.held set held = $1", [step]);
@@ -80,7 +81,7 @@ export async function watchSteps(db: Database): Promise<Steps> {
         throw new Error(`Step ${step} was not reached within a minute.`);
       } finally {
         await client.query("update steps.held set held = 0");
-        await client.query(`select pg_advisory_unlock(${key})`);
+        await client.query(`select pg_advisory_unlock(${stepsKey})`);
       }
     },
     stop: () => client.end(),

@@ -212,7 +212,11 @@ t.test("who takes the map's row and then the table waits for no making of a thin
   };
   const steps: readonly (readonly [name: string, sql: string, values: unknown[]])[] = [
     ["begin", "select begin_thinning($1, $2)", [layerId, JSON.stringify(wanted)]],
-    ["finish", "select finish_thinning($1, 2, '{}')", [layerId]],
+    [
+      "finish",
+      "select finish_thinning(layer_id, number, '{}') from thinning where layer_id = $1 and building",
+      [layerId],
+    ],
     ["sweep", "select sweep_thinnings()", []],
   ];
   for (const [name, sql, values] of steps) {
@@ -234,10 +238,29 @@ t.test("who takes the map's row and then the table waits for no making of a thin
     t.equal(await making, "made", name);
     if (name === "finish")
       await client.query(
-        "update thinning set retired_at = now() - interval '1 hour' where layer_id = $1 and number = 2",
+        "update thinning set retired_at = now() - interval '1 hour' where layer_id = $1 and digest = 'y'",
         [layerId],
       );
   }
+});
+
+t.test("whoever goes on to make a thinning that was dropped writes into no other one's tables", async (t) => {
+  const { layerId } = await layerOfPoints();
+  const begun = async (digest: string): Promise<number> => {
+    const spec = { ...twoRules, digest, columns: ["c1"], kinds: Array(13).fill(1), keeps: Array(13).fill(0) };
+    const { rows } = await client.query("select begin_thinning($1, $2) as number", [
+      layerId,
+      JSON.stringify(spec),
+    ]);
+    return rows[0].number;
+  };
+  const numbers = [];
+  for (const digest of ["one", "two", "three"]) {
+    const number = await begun(digest);
+    numbers.push(number);
+    await client.query("select drop_thinning($1, $2)", [layerId, number]);
+  }
+  t.equal(new Set(numbers).size, 3, numbers.join(", "));
 });
 
 /** Resolves when the session waits for a lock. */

@@ -14,7 +14,8 @@ begin
   end if;
   perform attach_thinning(id_of_layer);
   spec := jsonb_populate_record(null::thinning, wanted || jsonb_build_object('layer_id', id_of_layer, 'bands', '{}'::int[],
-    'building', true, 'number', (select coalesce(max(number), 0) + 1 from thinning where layer_id = id_of_layer)));
+    -- Never one that there was: whoever makes the tables of one that was dropped meanwhile must not write into those of the next.
+    'building', true, 'number', nextval('thinning_number')));
   insert into thinning select spec.*;
   return spec.number;
 end $$;
