@@ -1,5 +1,5 @@
 import t from "tap";
-import { mutants } from "./mutants.js";
+import { mutants, window } from "./mutants.js";
 import { playSeeds } from "./processes.js";
 
 /** Every mutant must be found within this number of seeds. */
@@ -18,6 +18,10 @@ t.test("every mutant of the tile path is found", async (t) => {
       const { status, output } = await playSeeds({ first, count: maxSeeds, mutant, found: true });
       const found = /^(?:Seed|Up to seed) (\d+): /.exec(output)?.[1];
       t.ok(status === 2 && found !== undefined, `${name}: ${output.split("\n")[0]}`);
+      if (Number(found) >= first + window)
+        t.comment(
+          `${name}: first may be ${Number(found) - 5}, so that simulation.test.ts plays what finds it`,
+        );
     }
   };
   await Promise.all(Array.from({ length: processes }, work));

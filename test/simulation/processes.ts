@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import type { Mutant } from "./mutants.js";
+import { type Mutant, window } from "./mutants.js";
 import { mutatedModule } from "./mutated.js";
 
 /** Runs seeds in child processes. */
@@ -10,6 +10,8 @@ import { mutatedModule } from "./mutated.js";
 export interface SeedsRun {
   readonly first: number;
   readonly count: number;
+  /** Seeds with which more worlds begin, `window` each. */
+  readonly beyond?: readonly number[];
   /** Undefined = the unchanged program. */
   readonly mutant?: Mutant;
   /** Stops at the first failure, without shrinking it. */
@@ -35,15 +37,14 @@ const options = [
   "--max-semi-space-size=16",
 ];
 
-export async function playSeeds({ first, count, mutant, found }: SeedsRun): Promise<Played> {
+export async function playSeeds({ first, count, beyond = [], mutant, found }: SeedsRun): Promise<Played> {
   const child = spawn(
     process.execPath,
     [
       ...options,
       ...(mutant === undefined ? [] : ["--import", path("mutate.js")]),
       path("run.js"),
-      String(first),
-      String(count),
+      [`${first}+${count}`, ...beyond.map((seed) => `${seed}+${window}`)].join(),
       ...(found ? ["found"] : []),
     ],
     {

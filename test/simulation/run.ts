@@ -4,9 +4,9 @@ import { shortest } from "./shorten.js";
 import type { World } from "./world.js";
 
 /**
- * `node run.js FIRST COUNT [found]`: runs the worlds of COUNT seeds, from FIRST. Prints statistics as a line of JSON. Stops
- * at the first failing seed with its violation and exit code 2; without `found` it also prints the shortest list of steps
- * that still fails, with its trace.
+ * `node run.js FIRST+COUNT[,FIRST+COUNT …] [found]`: runs the worlds of COUNT seeds, from FIRST. Prints statistics as a
+ * line of JSON. Stops at the first failing seed with its violation and exit code 2; without `found` it also prints the
+ * shortest list of steps that still fails, with its trace.
  */
 
 export interface Counted {
@@ -36,11 +36,18 @@ function report(seed: number, scenario: Scenario, world: World): void {
   console.log(play({ conditions, steps }).trace.join("\n"));
 }
 
-function playSeeds(first: number, count: number): Counted | undefined {
+/** The seeds of lists such as `1+100,501+20`. */
+const seedsOf = (ranges: string): number[] =>
+  ranges.split(",").flatMap((range) => {
+    const [first = 0, count = 0] = range.split("+").map(Number);
+    return Array.from({ length: count }, (_, index) => first + index);
+  });
+
+function playSeeds(seeds: readonly number[]): Counted | undefined {
   let events = 0;
   let renders = 0;
   let states = 0;
-  for (let seed = first; seed < first + count; seed++) {
+  for (const seed of seeds) {
     const scenario = seed < firstPartition ? scenarioOf(seed) : partitionOf(seed);
     const world = play(scenario);
     if (world.violation) {
@@ -56,7 +63,7 @@ function playSeeds(first: number, count: number): Counted | undefined {
       return undefined;
     }
   }
-  return { seeds: count, events, renders, states };
+  return { seeds: seeds.length, events, renders, states };
 }
 
 // An unhandled rejection would end a server.
@@ -64,12 +71,12 @@ process.on("unhandledRejection", (error: Error) => {
   running?.fail(`unhandled rejection: ${error.stack}`);
 });
 
-const [first, count] = process.argv.slice(2).map(Number);
-const foundIsEnough = process.argv[4] === "found";
-if (first !== undefined && count !== undefined) {
+const [, , ranges, found] = process.argv;
+const foundIsEnough = found === "found";
+if (ranges !== undefined) {
   // In its own turn: the microtask queue cannot be drained while a module is evaluated.
   setImmediate(() => {
-    const counted = playSeeds(first, count);
+    const counted = playSeeds(seedsOf(ranges));
     if (counted) console.log(JSON.stringify(counted));
     process.exit(counted ? 0 : failed);
   });
