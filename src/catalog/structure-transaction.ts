@@ -16,6 +16,21 @@ export interface StructureTarget {
 /** A change that waits for a long query blocks all queries after it. So it gives up early, lets them pass and retries. */
 const lockTimeout = "2s";
 const attempts = 4;
+/** The same time for who holds nothing yet that others wait for. */
+const patience = "8s";
+
+const inUse = () => busy("The layer is in use by long reads or an import; its columns cannot change now.", 5);
+
+/** The lock of imports and of changes of the columns, until the transaction ends. It comes before that of the map's row. */
+export async function lockStructure(tx: Queryable, layerId: number): Promise<void> {
+  await tx.execute(`set local lock_timeout = '${patience}'`);
+  try {
+    await tx.execute(`select pg_advisory_xact_lock(${importLock("$1")})`, [layerId]);
+  } catch (error) {
+    throw translated(error) === "locked" ? inUse() : error;
+  }
+  await tx.execute("set local lock_timeout to default");
+}
 
 /**
  * Runs a change while no other structure change of the map and no import into the layer runs. The order of locks is that of
@@ -41,8 +56,7 @@ export async function changeStructure<T>(
     } catch (error) {
       const failure = translated(error);
       if (failure !== "locked") throw failure;
-      if (attempt === attempts)
-        throw busy("The layer is in use by long reads or an import; its columns cannot change now.", 5);
+      if (attempt === attempts) throw inUse();
     }
   }
 }

@@ -1,10 +1,7 @@
 import { createHash } from "node:crypto";
-import { CatalogReader } from "../../catalog/catalog.js";
 import { badRequest, Failure, failed } from "../../errors.js";
 import type { BodyReader } from "../../features/body-threads.js";
-import { VisualReader } from "../../features/visual-cache.js";
 import type { Reply, Request } from "../../http/types.js";
-import type { BlobStore } from "../../storage/blob-store.js";
 import {
   findAnswer,
   holdKey,
@@ -13,11 +10,11 @@ import {
   keepAnswer,
 } from "../../storage/idempotency-keys.js";
 import type { Database, Queryable } from "../../storage/postgres.js";
-import { SingleTransaction } from "../../storage/single-transaction.js";
 import type { Services } from "../services.js";
 import { callerOf, clientOf, headToken } from "./caller.js";
 import { isLarge } from "./large-body.js";
 import { mediaType, multipart } from "./media-type.js";
+import { inOneTransaction } from "./one-transaction.js";
 import { type NamedIds, namedBy, requireStillAllowed } from "./rehearsal.js";
 import type { BodyDefinition } from "./schema/bodies.js";
 import { text } from "./schema/parameters.js";
@@ -57,6 +54,13 @@ class AlreadyAnswered extends Error {
   }
 }
 
+interface Keyed {
+  readonly key: string;
+  readonly body: BodyDefinition<unknown> | undefined;
+  /** Whether the request is meant for what it finds; undefined = whatever that is. @throws Failure */
+  readonly when: ((tx: Queryable) => Promise<void>) | undefined;
+}
+
 /**
  * Returns the stored response of the key to who may still do what it answered, or handles the request and stores its response.
  * @throws Failure bad_request when the token is in a form with a file, which is only read after authentication;
@@ -66,7 +70,7 @@ class AlreadyAnswered extends Error {
 export async function answerOnce(
   request: Request,
   services: Services,
-  { key, body }: { readonly key: string; readonly body: BodyDefinition<unknown> | undefined },
+  { key, body, when }: Keyed,
   handle: (services: Services) => Promise<Reply> | Reply,
 ): Promise<Reply> {
   const hasFile = body?.hasFile === true;
@@ -97,35 +101,28 @@ export async function answerOnce(
     await holdKey(tx, owned);
     const kept = await findAnswer(tx, owned);
     if (kept) throw new AlreadyAnswered(kept);
+    await when?.(tx);
   };
-  // A large body waits for a thread: not while a slot and locks are held. A file's hash is known when it has been received.
-  const writing = new SingleTransaction(services.db, begin, async () => {
-    if (!hasFile) await requestHash();
-  });
-  const after: (() => Promise<void>)[] = [];
-  let reply: Reply;
-  try {
-    reply = await handle(within(services, writing, after));
-    await writing.commit(async (tx) =>
-      keepAnswer(tx, owned, { request: await requestHash(), answer: serialized(reply, named) }),
-    );
-  } catch (error) {
-    const failure = await writing.undo(error);
-    // The transaction may not have begun because another request with the key was faster.
-    const kept =
-      failure instanceof AlreadyAnswered
-        ? failure.kept
-        : writing.hasBegun
-          ? undefined
-          : await answeredMeanwhile(services.db, owned);
-    if (kept) return repeat(kept);
-    throw failure;
-  }
-  if (writing.hasBegun) {
-    await services.changes.propagate();
-    for (const act of after) await act();
-  }
-  return reply;
+  return inOneTransaction(
+    services,
+    {
+      begin,
+      always: when !== undefined,
+      // A large body waits for a thread: not while a slot and locks are held. A file's hash is known when it has been received.
+      before: async () => {
+        if (!hasFile) await requestHash();
+      },
+      finish: async (tx, reply) =>
+        keepAnswer(tx, owned, { request: await requestHash(), answer: serialized(reply, named) }),
+      // The transaction may not have begun because another request with the key was faster.
+      recover: async (failure, hasBegun) => {
+        if (failure instanceof AlreadyAnswered) return repeat(failure.kept);
+        const kept = hasBegun ? undefined : await answeredMeanwhile(services.db, owned);
+        return kept && repeat(kept);
+      },
+    },
+    handle,
+  );
 }
 
 /** The response stored by another request with the key. @throws Failure busy while one still holds the key */
@@ -134,51 +131,6 @@ const answeredMeanwhile = (db: Database, name: IdempotencyKey): Promise<KeptAnsw
     await holdKey(tx, name);
     return findAnswer(tx, name);
   });
-
-/** Services for a handler whose writes are one transaction. What cannot be rolled back is deferred to `after`. */
-function within(services: Services, db: SingleTransaction, after: (() => Promise<void>)[]): Services {
-  const stored = services.blobs;
-  const blobs: BlobStore = {
-    put: (source, key) => stored.put(source, key),
-    size: (key) => stored.size(key),
-    read: (key, options) => stored.read(key, options),
-    delete: async (key) => void after.push(() => stored.delete(key)),
-    setAside: async (key) => void after.push(() => stored.setAside(key)),
-    putBack: (key) => stored.putBack(key),
-    deleteAside: (key) => stored.deleteAside(key),
-    aside: (ageMs) => stored.aside(ageMs),
-    olderThan: (ageMs) => stored.olderThan(ageMs),
-    removeParts: (ageMs) => stored.removeParts(ageMs),
-    mark: () => stored.mark(),
-    setMark: (installation) => stored.setMark(installation),
-    withLocalCopy: (key, use) => stored.withLocalCopy(key, use),
-  };
-  const search: Services["search"] = Object.create(services.search, {
-    reconsider: { value: () => void after.push(async () => services.search.reconsider()) },
-  });
-  const fresh = new CatalogReader(db, services.config.idAlias);
-  const visuals = new VisualReader(db);
-  return {
-    ...services,
-    db,
-    blobs,
-    search,
-    // Before the first write, the shared caches are up to date.
-    get catalog() {
-      return db.hasBegun ? fresh : services.catalog;
-    },
-    get visuals() {
-      return db.hasBegun ? visuals : services.visuals;
-    },
-    changes: {
-      get trusted() {
-        return services.changes.trusted;
-      },
-      // Nothing to propagate before the transaction is committed.
-      propagate: async () => undefined,
-    },
-  };
-}
 
 /** Hash that identifies a repeated request. The token is not part of it: a retry may come from a new session. */
 async function fingerprint(

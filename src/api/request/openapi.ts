@@ -253,7 +253,7 @@ const reasons = {
   401: "A token is required but missing, unknown or expired.",
   403: "The caller does not have the necessary rights.",
   404: "The project has no such map, layer, folder, column, object or file.",
-  412: "The object has changed: its ETag is not in If-Match.",
+  412: "What the request was meant for has changed: its ETag is not in If-Match.",
   413: "The request body is larger than the limit of the operation.",
   429: "The client has sent more requests in a minute than the installation allows. Retry after Retry-After seconds.",
   415: "The request body has a Content-Encoding, which is not supported.",

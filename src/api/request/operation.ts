@@ -10,7 +10,9 @@ import { whenCdnIsTold } from "./cdn-wait.js";
 import { commonParameters } from "./common-parameters.js";
 import { requestUse } from "./database-use.js";
 import { answerOnce, givenKey, idempotencyParameters } from "./idempotency.js";
+import { matchHeadersOf } from "./if-match.js";
 import { withinLimits } from "./limits.js";
+import { inOneTransaction } from "./one-transaction.js";
 import { projectPath } from "./paths.js";
 import {
   asText,
@@ -20,6 +22,7 @@ import {
   refusedUnproven,
   taggedByBytes,
 } from "./public-answers.js";
+import { type Changed, conditionOf, isResource, type Resource, tagging } from "./resource.js";
 import { retryIfStale } from "./retry.js";
 import type { BodyDefinition } from "./schema/bodies.js";
 import { reader } from "./schema/read.js";
@@ -99,6 +102,10 @@ interface Definition<Query, Body, Headers> extends Description {
   readonly writes?: boolean;
   /** Whether what it writes takes up to minutes: it then waits for its turn among others like it. */
   readonly long?: boolean;
+  /** What its answer shows: it has its ETag. */
+  readonly shows?: Resource;
+  /** What it changes: its requests may have an If-Match. Each operation of another method than GET says so. */
+  readonly changes?: Changed;
   /** What its requests count as among the limits of a client; default: by `writes` and the tag. */
   readonly counts?: LimitedWork;
   /** Whether its answers are made of the map of the path, its layers and their objects alone. */
@@ -121,6 +128,8 @@ export interface Operation extends Route<Services> {
   /** The handler for an older API version; `adapt` wraps the current handler to convert requests and responses. */
   readonly adapted: (adapt: (current: Handler<Services>) => Handler<Services>) => Handler<Services>;
   readonly writes: boolean;
+  readonly shows: Resource | undefined;
+  readonly changes: Changed | undefined;
   /** Which of a client's limits its requests count for; undefined = none. */
   readonly counts: LimitedWork | undefined;
   readonly takes: BodyLimits;
@@ -152,10 +161,14 @@ export function operation<Query extends Members, Body = undefined, Headers exten
     body,
     writes = false,
     long = false,
+    shows,
+    changes,
     counts = countsOf(definition.tag, definition.writes),
     isKeptByCdn = false,
-    ...description
+    ...given
   } = definition;
+  const changed = isResource(changes) ? changes : undefined;
+  const description = conditional(given, { shows, changed });
   const readQuery = reader((query ?? none) as Query);
   const readHeaders = reader((headers ?? none) as Headers);
   const hasCommonForm = isVersioned(path) && !Object.hasOwn(query ?? none, "f");
@@ -227,17 +240,23 @@ export function operation<Query extends Members, Body = undefined, Headers exten
   };
   // Wraps the adapted handler, so that responses of older versions are stored for retries as they were sent.
   const unlimited =
-    (handler: Handler<Services>): Handler<Services> =>
+    (untagged: Handler<Services>): Handler<Services> =>
     (request, given) => {
       const services = asUsed(request, given);
+      const handler = shows ? tagging(shows, untagged) : untagged;
       const key = writes ? givenKey(request) : undefined;
       const db = services.db.for(
         requestUse(request, services, { writes, long, quick: definition.tag === "Sessions" }),
       );
       return whenCdnIsTold(request, { ...services, db }, (noting) =>
         retryIfStale(request, noting, (watched) => {
-          if (key === undefined) return read(handler, request, watched);
-          return answerOnce(request, watched, { key, body }, (transactional) =>
+          const when = changed && conditionOf(changed, request, watched);
+          if (key !== undefined)
+            return answerOnce(request, watched, { key, body, when }, (transactional) =>
+              handler(request, transactional),
+            );
+          if (!when) return read(handler, request, watched);
+          return inOneTransaction(watched, { begin: when, always: true }, (transactional) =>
             handler(request, transactional),
           );
         }),
@@ -260,10 +279,32 @@ export function operation<Query extends Members, Body = undefined, Headers exten
     bare: current,
     adapted: (adapt) => guarded(adapt(current)),
     writes,
+    shows,
+    changes,
     description,
     query: query ?? none,
-    headers: { ...headers, ...(writes ? idempotencyParameters : none) },
+    headers: {
+      ...headers,
+      ...(changed && matchHeadersOf(changed.name)),
+      ...(writes ? idempotencyParameters : none),
+    },
     body,
+  };
+}
+
+/** The description with what ETags and If-Match add. */
+function conditional(
+  given: Description,
+  { shows, changed }: { readonly shows: Resource | undefined; readonly changed: Resource | undefined },
+): Description {
+  const { answer, refuses = [] } = given;
+  const etag = shows && {
+    ETag: `Changes with what is shown of the ${shows.name}. Requests that change the ${shows.name} take it as If-Match.`,
+  };
+  return {
+    ...given,
+    ...(etag && { answer: { ...answer, headers: { ...answer.headers, ...etag } } }),
+    ...(changed && { refuses: [...refuses, 412] }),
   };
 }
 

@@ -37,12 +37,15 @@ export function taggedByBytes({ method }: Request, reply: Reply): Reply {
   return { kind: "json_text", text, headers: { ...headers, "cache-control": revalidated, etag } };
 }
 
-/** A kept JSON text to this caller, with an ETag of its bytes for the public. */
+/** A kept JSON text to this caller, with an ETag of its bytes, and for the public kept by others as that. */
 export function answerKept(caller: Caller, kept: KeptText): Reply {
   const { body } = kept;
-  const isTagged = !usedToken(caller) && body.length <= mostHashed;
+  const isTagged = body.length <= mostHashed;
   if (isTagged) kept.etag ??= hashOf(body);
-  const told = isTagged ? { "cache-control": revalidated, etag: kept.etag! } : callerHeaders(caller);
+  const told = {
+    ...callerHeaders(caller),
+    ...(isTagged && { etag: kept.etag!, ...(!usedToken(caller) && { "cache-control": revalidated }) }),
+  };
   return { kind: "bytes", body, headers: { "content-type": "application/json; charset=utf-8", ...told } };
 }
 

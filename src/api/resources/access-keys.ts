@@ -111,6 +111,8 @@ async function remove(request: Request, services: Services): Promise<Reply> {
 
 const keysPath = `${projectPath}/keys`;
 
+const keys = { unconditionally: "A key is made and ended, and never changed." };
+
 export const accessKeyOperations: readonly Operation[] = [
   operation({
     id: "listAccessKeys",
@@ -130,6 +132,7 @@ export const accessKeyOperations: readonly Operation[] = [
     id: "makeAccessKey",
     tag: "Sessions",
     counts: "writes",
+    changes: keys,
     summary: "Make a key that lasts",
     details:
       "For users with the role `admin`. A program uses it as a token everywhere, as the password of HTTP Basic with any user, and, if " +
@@ -147,6 +150,7 @@ export const accessKeyOperations: readonly Operation[] = [
     id: "endAccessKey",
     tag: "Sessions",
     counts: "writes",
+    changes: keys,
     summary: "End a key that lasts",
     details: "For administrators. No request is answered by it from then on.",
     access: "token",

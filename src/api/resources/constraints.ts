@@ -12,11 +12,13 @@ import type { Column, ColumnConstraint, ConstraintType, LayerNode } from "../../
 import { failed } from "../../errors.js";
 import { readValue } from "../../features/values.js";
 import type { Reply, Request } from "../../http/types.js";
+import { onceForEach } from "../../once.js";
 import type { Answered } from "../request/answer-schemas.js";
 import { answer } from "../request/caller.js";
 import { type LayerContext, layerContext, permittedLayer, reload, toAdminister } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { layerPath } from "../request/paths.js";
+import { ofCatalogue, stateOf } from "../request/resource.js";
 import { jsonArray } from "../request/schema/bodies.js";
 import { anything, invalid, text } from "../request/schema/fields.js";
 import { failing, ref, ruled, type Values } from "../request/schema/schema.js";
@@ -196,6 +198,21 @@ function patternOf(given: unknown): string {
   return given;
 }
 
+/** What they say, not whether objects keep to it. */
+const constraintsResource = ofCatalogue({ name: "constraints", lockedBy: "map" }, ({ map, params }) => {
+  const layer = map?.layers.get(params.layer!);
+  return layer && constraintStates(layer);
+});
+
+const constraintStates = onceForEach((layer: LayerNode) =>
+  stateOf(
+    (layer.constraints ?? []).map((constraint) => {
+      const { type, name, definition } = constraint;
+      return [type, name, definition, constrainedColumns(layer, constraint).map(({ code }) => code)];
+    }),
+  ),
+);
+
 const constraintsAnswer = answers("The constraints.", { type: "array", items: ref("Constraint") });
 
 export const constraintOperations: readonly Operation[] = [
@@ -206,6 +223,7 @@ export const constraintOperations: readonly Operation[] = [
     access: "token",
     methods: ["GET"],
     path: `${layerPath}/constraints/`,
+    shows: constraintsResource,
     answer: constraintsAnswer,
     handle: list,
   }),
@@ -221,6 +239,8 @@ export const constraintOperations: readonly Operation[] = [
     path: `${layerPath}/constraints/`,
     writes: true,
     long: true,
+    shows: constraintsResource,
+    changes: constraintsResource,
     body: jsonArray(constraintFields, {
       item: "constraint",
       items: "constraints",

@@ -201,6 +201,7 @@ export const exportOperations: readonly Operation[] = [
     summary: "Export objects of a layer, with the parameters in the body",
     details: "As GET, for lists of ids that are too long for a URL.",
     methods: ["POST"],
+    changes: { unconditionally: "It reads." },
     path: `${layerPath}/export/`,
     body: form(exportParameters, sizes.selection),
     answer,

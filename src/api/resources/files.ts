@@ -10,8 +10,10 @@ import {
   fileOfObject,
   listedFilesOfObject,
 } from "../../catalog/files.js";
+import { layerTable } from "../../catalog/layer-table.js";
 import type { Column, LayerNode, MapState } from "../../catalog/state.js";
 import { Failure, failed, notFound } from "../../errors.js";
+import { comparedVersionSql } from "../../features/version.js";
 import { contentDisposition } from "../../http/headers.js";
 import type { Reply, Request, UploadedFile } from "../../http/types.js";
 import { isUuid } from "../../storage/blob-store.js";
@@ -21,6 +23,7 @@ import { answer, usedToken } from "../request/caller.js";
 import { type LayerContext, layerContext, toEditObjects, toRead } from "../request/context.js";
 import { answers, type BodyOf, type Input, type Operation, operation } from "../request/operation.js";
 import { layerPath } from "../request/paths.js";
+import type { Resource } from "../request/resource.js";
 import { binary, form, upload } from "../request/schema/bodies.js";
 import { objectId, text } from "../request/schema/parameters.js";
 import { ref, type Values } from "../request/schema/schema.js";
@@ -174,6 +177,24 @@ async function readHead(path: string): Promise<Buffer> {
   }
 }
 
+/** The object that lists the files. */
+const objectResource: Resource = {
+  name: "object",
+  lockedBy: "states",
+  shown: () => undefined,
+  states: async ({ map, params }, tx) => {
+    const layer = map?.layers.get(params.layer!);
+    if (!layer) throw notFound(`layer "${params.layer}"`);
+    const id = objectId(params.object);
+    const rows = await tx.query<{ version: string }>(
+      `select ${comparedVersionSql(layer)} as version from ${layerTable(layer.id)} where svc_id = $1 for update`,
+      [id],
+    );
+    if (rows.length === 0) throw notFound(`object ${id}`);
+    return rows.map(({ version }) => version);
+  },
+};
+
 const objectFiles = `${layerPath}/objects/:object/files/`;
 
 export const fileOperations: readonly Operation[] = [
@@ -186,6 +207,7 @@ export const fileOperations: readonly Operation[] = [
     methods: ["POST"],
     path: objectFiles,
     writes: true,
+    changes: objectResource,
     body: fileBody,
     answer: answers("The stored file.", ref("File")),
     refuses: ["file_column_required", "invalid_value"],
@@ -212,6 +234,7 @@ export const fileOperations: readonly Operation[] = [
     methods: ["DELETE"],
     path: `${objectFiles}:file/`,
     writes: true,
+    changes: objectResource,
     query: { ...placeParameters, field: placeParameters.field.optional() },
     body: { ...form(placeParameters, sizes.small), optional: true },
     answer: answers("The file was deleted.", { type: "null" }),

@@ -15,6 +15,7 @@ import { answer } from "../request/caller.js";
 import { type MapContext, mapContext, reload, signedInMapContext } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { mapPath } from "../request/paths.js";
+import { ofCatalogue, stateOf } from "../request/resource.js";
 import { form, jsonObject } from "../request/schema/bodies.js";
 import { parent, settings } from "../request/schema/fields.js";
 import { ref, type Values } from "../request/schema/schema.js";
@@ -135,6 +136,14 @@ function folderObject(map: MapState, folder: TreeNode): Answered<"Folder"> {
   };
 }
 
+const folderResource = ofCatalogue({ name: "folder", lockedBy: "map" }, ({ map, params }, value) => {
+  // A new folder, or one with a new code, is what the answer says.
+  const { id } = (value ?? {}) as { id?: number };
+  const folders = [...(map?.nodes.values() ?? [])].filter(({ type }) => type === "folder");
+  const folder = id === undefined ? folders.find(({ code }) => code === params.folder) : map?.nodes.get(id);
+  return map && folder && stateOf(folderObject(map, folder));
+});
+
 const refusals = ["invalid_value", "invalid_code", "code_exists"] as const;
 
 export const folderOperations: readonly Operation[] = [
@@ -146,6 +155,8 @@ export const folderOperations: readonly Operation[] = [
     methods: ["POST"],
     path: `${mapPath}/folders/`,
     writes: true,
+    shows: folderResource,
+    changes: { unconditionally: "It makes a folder." },
     body: jsonObject(createFields, sizes.element),
     answer: answers("The new folder.", ref("Folder")),
     refuses: refusals,
@@ -159,6 +170,7 @@ export const folderOperations: readonly Operation[] = [
     methods: ["GET"],
     path: `${mapPath}/folders/:folder/`,
     isKeptByCdn: true,
+    shows: folderResource,
     query: placeParameters,
     answer: answers("The folder.", ref("Folder")),
     handle: get,
@@ -174,6 +186,8 @@ export const folderOperations: readonly Operation[] = [
     methods: ["PUT", "PATCH"],
     path: `${mapPath}/folders/:folder/`,
     writes: true,
+    shows: folderResource,
+    changes: folderResource,
     body: jsonObject(changeFields, sizes.element),
     answer: answers("The changed folder.", ref("Folder")),
     refuses: refusals,
@@ -190,6 +204,7 @@ export const folderOperations: readonly Operation[] = [
     methods: ["DELETE"],
     path: `${mapPath}/folders/:folder/`,
     writes: true,
+    changes: folderResource,
     query: placeParameters,
     body: form(placeParameters, sizes.small),
     answer: answers("The folder was deleted.", { const: true }),

@@ -10,6 +10,7 @@ import type { Answered } from "../request/answer-schemas.js";
 import { answer, imageUser } from "../request/caller.js";
 import { answers, type BodyOf, type Input, type Operation, operation } from "../request/operation.js";
 import { projectPath } from "../request/paths.js";
+import { ofCatalogue, type Resource, stateOf } from "../request/resource.js";
 import { binary, upload } from "../request/schema/bodies.js";
 import { ref } from "../request/schema/schema.js";
 import { receiveFor } from "../request/upload.js";
@@ -110,6 +111,14 @@ function pathOf(request: Request): string {
   );
 }
 
+/** All of them: each has a path, and no answer of its own. */
+const fontResource: Resource = {
+  ...ofCatalogue({ name: "list of fonts", lockedBy: "project" }, ({ project }) =>
+    stateOf([...project.fonts]),
+  ),
+  isThere: ({ project, params: { path } }) => path === undefined || project.fonts.has(path.normalize()),
+};
+
 const fontsPath = `${projectPath}/fonts`;
 
 export const fontOperations: readonly Operation[] = [
@@ -120,6 +129,7 @@ export const fontOperations: readonly Operation[] = [
     access: "token",
     methods: ["GET"],
     path: `${fontsPath}/`,
+    shows: fontResource,
     answer: answers("The fonts, by path.", { type: "array", items: ref("Font") }),
     handle: list,
   }),
@@ -135,6 +145,7 @@ export const fontOperations: readonly Operation[] = [
     methods: ["PUT"],
     path: `${fontsPath}/:path*`,
     writes: true,
+    changes: fontResource,
     body: fontBody,
     answer: answers("The font.", ref("Font")),
     refuses: ["invalid_value", "unsupported_format"],
@@ -149,6 +160,7 @@ export const fontOperations: readonly Operation[] = [
     methods: ["DELETE"],
     path: `${fontsPath}/:path*`,
     writes: true,
+    changes: fontResource,
     answer: answers("Nothing.", { type: "null" }),
     refuses: [404, "invalid_value"],
     handle: remove,

@@ -156,6 +156,7 @@ export const importJobOperations: readonly Operation[] = [
     details: "The layer is as before. An import that has ended stays as it is.",
     access: "token",
     methods: ["DELETE"],
+    changes: { unconditionally: "It ends a work that goes on, whatever that has done." },
     path: `${layerPath}/import/:job/`,
     answer: answers("The import, which has ended.", ref("ImportJob")),
     handle: async (request, services) => {

@@ -17,6 +17,7 @@ import { receive } from "../request/upload.js";
 import type { Services } from "../services.js";
 import { importResult, startImport } from "./import-jobs.js";
 import { answerLayer } from "./layer-answer.js";
+import { layerResource } from "./present.js";
 
 /** Import of files into layers. */
 
@@ -157,6 +158,8 @@ export const importOperations: readonly Operation[] = [
     path: `${layerPath}/import/`,
     writes: true,
     long: true,
+    shows: layerResource,
+    changes: layerResource,
     query: importParameters,
     headers: importHeaders,
     body: importBody,

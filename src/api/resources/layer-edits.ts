@@ -16,6 +16,7 @@ import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
 import { createFromSource, kindFields } from "./derived-layers.js";
 import { answerLayer } from "./layer-answer.js";
+import { layerResource } from "./present.js";
 import { changedName, changedNodeFields, newName, newNodeFields } from "./tree-fields.js";
 
 /** Creation, change and deletion of layers. */
@@ -96,7 +97,7 @@ async function remove(request: Request, services: Services): Promise<Reply> {
 }
 
 /** The style of a layer without one of its own, in its colour; external layers and images are drawn as they are. */
-function defaultStyleOf({ id, type, geometryKind, cssStyle }: LayerNode): string {
+export function defaultStyleOf({ id, type, geometryKind, cssStyle }: LayerNode): string {
   if (type === "external" || type === "raster") return "";
   if (readDefault(cssStyle, geometryKind)) return cssStyle;
   return defaultStyle(geometryKind, { hue: hueOf(cssStyle) ?? id });
@@ -128,6 +129,8 @@ export const layerEditOperations: readonly Operation[] = [
     methods: ["POST"],
     path: `${mapPath}/layers/`,
     writes: true,
+    shows: layerResource,
+    changes: { unconditionally: "It makes a layer." },
     body: jsonObject(createFields, sizes.styled),
     answer: answers("The new layer.", ref("Layer")),
     refuses: [...refusals, "required_parameters", "unknown_column"],
@@ -144,6 +147,8 @@ export const layerEditOperations: readonly Operation[] = [
     methods: ["PUT", "PATCH"],
     path: `${layerPath}/`,
     writes: true,
+    shows: layerResource,
+    changes: layerResource,
     body: jsonObject(changeFields, sizes.styled),
     answer: answers("The changed layer.", ref("Layer")),
     refuses: refusals,
@@ -158,6 +163,7 @@ export const layerEditOperations: readonly Operation[] = [
     methods: ["DELETE"],
     path: `${layerPath}/`,
     writes: true,
+    changes: layerResource,
     answer: answers("The layer was deleted.", { type: "null" }),
     refuses: ["invalid_value"],
     handle: remove,

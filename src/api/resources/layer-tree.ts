@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { mayRead, requireRead, rightsOn } from "../../access/rights.js";
 import { fullTree, layersInFolder, type Published, publicationTree } from "../../catalog/publication.js";
 import { isLayer, type LayerNode, type MapState, type TreeNode } from "../../catalog/state.js";
@@ -10,12 +11,13 @@ import { questionOf } from "../../visual/kinds.js";
 import { callerHeaders } from "../request/caller.js";
 import { type MapContext, mapContext } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
-import { knownView, mapPath } from "../request/paths.js";
+import { knownView, mapPath, type View } from "../request/paths.js";
 import { answerKept } from "../request/public-answers.js";
+import { type Resource, stateDigits, stateOf } from "../request/resource.js";
 import { choice, flag, srid } from "../request/schema/parameters.js";
 import { ref } from "../request/schema/schema.js";
 import type { Services } from "../services.js";
-import { layerObject, mapElement } from "./present.js";
+import { inAllLanguages, type LayerExtras, layerObject, mapElement } from "./present.js";
 import { visualValues } from "./visual-values.js";
 
 /** The layer tree of a map: all layers and folders, or the published ones. */
@@ -98,25 +100,72 @@ async function treeOf(
     map,
     shown.map(({ node }) => node),
   );
-  const elementOf = ({ node, element }: Published, at: number) => ({
-    ...layerObject(map, node, view, {
-      values: values.get(node.id),
-      css: options.css ?? false,
-      bbox: boxes?.[at],
-      access: options.access ? rightsOn(map, caller, node) : undefined,
-    }),
-    ...(element && {
-      id: element.id,
-      parent_id: element.parentId,
-      sort: element.sort,
-      selected: element.selected,
-      ...(element.icon ? { icon: element.icon } : {}),
-    }),
-  });
   return (function* () {
-    for (const [at, one] of shown.entries()) yield elementOf(one, at);
+    for (const [at, one] of shown.entries())
+      yield elementOf(map, one, view, {
+        values: values.get(one.node.id),
+        css: options.css ?? false,
+        bbox: boxes?.[at],
+        access: options.access ? rightsOn(map, caller, one.node) : undefined,
+      });
   })();
 }
+
+const elementOf = (map: MapState, { node, element }: Published, view: View, extras: LayerExtras) => ({
+  ...layerObject(map, node, view, extras),
+  ...(element && {
+    id: element.id,
+    parent_id: element.parentId,
+    sort: element.sort,
+    selected: element.selected,
+    ...(element.icon ? { icon: element.icon } : {}),
+  }),
+});
+
+/** The ways to show the tree: of what is shown, the states differ. */
+const ways = ["publish", "full"].flatMap((type) => [false, true].map((css) => ({ type, css })));
+
+/** States of the trees of maps, by what is shown. */
+const treeStates = new WeakMap<MapState, Map<string, Promise<string>>>();
+
+/** The state of the whole tree, whoever may read how much of it. */
+function treeState(map: MapState, { type, css }: (typeof ways)[number], pause: Pause): Promise<string> {
+  const known = treeStates.get(map) ?? new Map<string, Promise<string>>();
+  treeStates.set(map, known);
+  const key = `${type} ${css}`;
+  const state = known.get(key) ?? digestOfTree(map, { full: type === "full", css }, pause);
+  known.set(key, state);
+  return state;
+}
+
+async function digestOfTree(
+  map: MapState,
+  { full, css }: { readonly full: boolean; readonly css: boolean },
+  pause: Pause,
+): Promise<string> {
+  const published = full ? null : map.publication;
+  const hash = createHash("sha256");
+  const shown = published ? publicationTree(map, published, () => true) : fullTree(map, () => true);
+  if (map.groupLayers === 1 && !full)
+    hash.update(stateOf(inAllLanguages(map, (view) => mapElement(map, view, { css }))));
+  for (const one of shown) {
+    hash.update(stateOf(inAllLanguages(map, (view) => elementOf(map, one, view, { css }))));
+    await pause();
+  }
+  return hash.digest("hex").slice(0, stateDigits);
+}
+
+/** Publishing is meant for the tree that somebody saw, in whichever way. */
+export const treeResource: Resource = {
+  name: "layer tree",
+  lockedBy: "map",
+  shown: ({ map }, { query, pause }) => {
+    const [type, css] = [query.get("type") === "full" ? "full" : "publish", query.get("returnCss") === "1"];
+    return map && treeState(map, { type, css }, pause);
+  },
+  states: async ({ map }) =>
+    map ? Promise.all(ways.map((way) => treeState(map, way, () => Promise.resolve()))) : [],
+};
 
 /** Whether nothing in the map's tree depends on objects. */
 const isOfCatalogue = onceForEach((map: MapState) => {
@@ -204,6 +253,7 @@ export const treeOperations: readonly Operation[] = [
     methods: ["GET"],
     path: `${mapPath}/layers/`,
     isKeptByCdn: true,
+    shows: treeResource,
     query: treeParameters,
     answer: answers("The elements.", { type: "array", items: ref("TreeElement") }),
     handle: tree,

@@ -12,7 +12,7 @@ import { versionOfObjects } from "../request/public-answers.js";
 import { flag, srid } from "../request/schema/parameters.js";
 import { ref } from "../request/schema/schema.js";
 import type { Services } from "../services.js";
-import { layerObject } from "./present.js";
+import { layerObject, layerResource } from "./present.js";
 import { visualValues } from "./visual-values.js";
 
 /** Layers and their bounding boxes. `layer-edits.ts` creates and changes layers. */
@@ -75,6 +75,7 @@ export const layerOperations: readonly Operation[] = [
     methods: ["GET"],
     path: `${layerPath}/`,
     isKeptByCdn: true,
+    shows: layerResource,
     query: getParameters,
     answer: answers("The layer.", ref("Layer")),
     handle: get,

@@ -6,7 +6,7 @@ import { answers, type Operation, operation } from "../request/operation.js";
 import { layerPath } from "../request/paths.js";
 import { ref } from "../request/schema/schema.js";
 import type { Services } from "../services.js";
-import { layerObject } from "./present.js";
+import { layerObject, layerResource } from "./present.js";
 import { visualValues } from "./visual-values.js";
 
 /** Repair of invalid geometries. */
@@ -33,6 +33,8 @@ export const makevalidOperations: readonly Operation[] = [
     path: `${layerPath}/makevalid/`,
     writes: true,
     long: true,
+    shows: layerResource,
+    changes: layerResource,
     answer: answers("The layer, without css_style.", ref("Layer")),
     refuses: ["invalid_value"],
     handle: repair,

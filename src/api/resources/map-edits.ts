@@ -16,7 +16,7 @@ import { ref, type Values } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
 import { groupLayers } from "./maps.js";
-import { mapObject } from "./present.js";
+import { mapObject, mapResource } from "./present.js";
 import { changedName } from "./tree-fields.js";
 
 /** Change and deletion of maps. */
@@ -112,6 +112,8 @@ export const mapEditOperations: readonly Operation[] = [
     methods: ["PUT", "PATCH"],
     path: `${mapPath}/`,
     writes: true,
+    shows: mapResource,
+    changes: mapResource,
     body: jsonObject(changeFields, sizes.styled),
     answer: answers("The changed map.", ref("Map")),
     refuses: ["invalid_value", "invalid_code", "code_exists", "invalid_style"],
@@ -126,6 +128,7 @@ export const mapEditOperations: readonly Operation[] = [
     methods: ["DELETE"],
     path: `${mapPath}/`,
     writes: true,
+    changes: mapResource,
     answer: answers("The map was deleted.", { type: "null" }),
     handle: remove,
   }),

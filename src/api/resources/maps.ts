@@ -13,7 +13,7 @@ import { nameFields, nameOf } from "../request/schema/names.js";
 import { ref, type Values } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
-import { mapObject } from "./present.js";
+import { mapObject, mapResource } from "./present.js";
 
 /** Maps: create and get. `map-edits.ts` changes them. */
 
@@ -76,6 +76,8 @@ export const creation = (body: BodyDefinition<NewMap>): Operation =>
     methods: ["POST"],
     path: `${projectPath}/`,
     writes: true,
+    shows: mapResource,
+    changes: { unconditionally: "It makes a map." },
     body,
     answer: answers("The new map.", ref("Map")),
     refuses: ["required_parameters", "invalid_value", "invalid_code", "code_exists", "invalid_style"],
@@ -91,6 +93,7 @@ export const mapOperations: readonly Operation[] = [
     methods: ["GET"],
     path: `${mapPath}/`,
     isKeptByCdn: true,
+    shows: mapResource,
     answer: answers("The map.", ref("Map")),
     handle: get,
   }),

@@ -87,6 +87,7 @@ export const objectBulkOperations: readonly Operation[] = [
     methods: ["POST"],
     path: `${layerPath}/objects/bulk/`,
     writes: true,
+    changes: { unconditionally: "It may change any number of objects." },
     query: parameters,
     body,
     answer: answers("For each edit, in their order, what was done to which object.", {

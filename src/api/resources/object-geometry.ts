@@ -3,6 +3,7 @@ import { getGeometry, putGeometry } from "../../features/edit.js";
 import type { Reply, Request } from "../../http/types.js";
 import { answerText } from "../request/caller.js";
 import { editableContext, objectsContext, toReadSignedIn } from "../request/context.js";
+import { objectMatchHeaders } from "../request/if-match.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { layerPath } from "../request/paths.js";
 import { jsonValue } from "../request/schema/bodies.js";
@@ -11,7 +12,6 @@ import { ref } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
 import { sentGeometry } from "./object-bodies.js";
-import { matchHeaders } from "./object-etags.js";
 import { geometryParameters } from "./object-parameters.js";
 
 /** The geometry of an object: get and change. */
@@ -37,7 +37,7 @@ async function read(
 async function change(
   request: Request,
   services: Services,
-  { query, body, headers }: Input<typeof changeParameters, unknown, typeof matchHeaders>,
+  { query, body, headers }: Input<typeof changeParameters, unknown, typeof objectMatchHeaders>,
 ): Promise<Reply> {
   const { layer, caller } = await editableContext(request, services);
   const id = objectId(request.params.object);
@@ -77,7 +77,8 @@ export const objectGeometryOperations: readonly Operation[] = [
     path: `${layerPath}/objects/:object/geom/`,
     writes: true,
     query: changeParameters,
-    headers: matchHeaders,
+    headers: objectMatchHeaders,
+    changes: "object",
     body: jsonValue(geometry, (value) => value, sizes.data),
     answer: answers("The changed geometry.", geometry),
     refuses: [404, 412, "invalid_geometry", "invalid_value", "constraint_violated"],

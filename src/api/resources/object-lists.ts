@@ -265,6 +265,7 @@ export const objectListOperations: readonly Operation[] = [
     summary: "List the objects of a layer, with the parameters in the body",
     details: "As GET `objects/`, for conditions that are too long for an address.",
     methods: ["POST"],
+    changes: { unconditionally: "It reads." },
     path: `${layerPath}/filter/`,
     body: form(listParameters, sizes.selection),
     answer: listAnswer,

@@ -10,6 +10,7 @@ import type { Reply, Request } from "../../http/types.js";
 import { answer } from "../request/caller.js";
 import { formParameter } from "../request/common-parameters.js";
 import { editableContext, objectsContext, toRead } from "../request/context.js";
+import { objectMatchHeaders } from "../request/if-match.js";
 import { type Answer, answers, type Input, type Operation, operation } from "../request/operation.js";
 import { layerPath } from "../request/paths.js";
 import { jsonObject } from "../request/schema/bodies.js";
@@ -20,7 +21,7 @@ import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
 import { sentObject } from "./object-bodies.js";
 import { printObject } from "./object-documents.js";
-import { matchHeaders, taggedObject } from "./object-etags.js";
+import { taggedObject } from "./object-etags.js";
 import { geometryParameters, geometryShape, languageParameter, languagesOf } from "./object-parameters.js";
 
 /** Single objects of a layer: get, create, change, delete. */
@@ -86,7 +87,7 @@ const changeBody = {
   geom: geometry("GeoJSON; null removes the geometry; if absent, it is not changed.").optional(),
 };
 
-type Write<Body> = Input<typeof objectParameters, Values<Body>, typeof matchHeaders>;
+type Write<Body> = Input<typeof objectParameters, Values<Body>, typeof objectMatchHeaders>;
 
 async function create(
   request: Request,
@@ -126,7 +127,7 @@ async function change(
 async function remove(
   request: Request,
   services: Services,
-  { headers }: Input<unknown, undefined, typeof matchHeaders>,
+  { headers }: Input<unknown, undefined, typeof objectMatchHeaders>,
 ): Promise<Reply> {
   const { layer, caller } = await editableContext(request, services);
   const id = objectId(request.params.object);
@@ -159,6 +160,7 @@ export const objectOperations: readonly Operation[] = [
     methods: ["POST"],
     path: `${layerPath}/objects/`,
     writes: true,
+    changes: { unconditionally: "It makes an object." },
     query: objectParameters,
     body: jsonObject(createBody, sizes.data),
     answer: object,
@@ -194,7 +196,8 @@ export const objectOperations: readonly Operation[] = [
     path: `${layerPath}/objects/:object/`,
     writes: true,
     query: objectParameters,
-    headers: matchHeaders,
+    headers: objectMatchHeaders,
+    changes: "object",
     body: jsonObject(changeBody, sizes.data),
     answer: object,
     refuses: [412, ...writeRefusals],
@@ -208,7 +211,8 @@ export const objectOperations: readonly Operation[] = [
     methods: ["DELETE"],
     path: `${layerPath}/objects/:object/`,
     writes: true,
-    headers: matchHeaders,
+    headers: objectMatchHeaders,
+    changes: "object",
     answer: answers("The object was deleted.", { const: true }),
     refuses: [404, 412, "invalid_value"],
     handle: remove,

@@ -9,6 +9,7 @@ import type { Answered } from "../request/answer-schemas.js";
 import { answer, imageUser } from "../request/caller.js";
 import { answers, type BodyOf, type Input, type Operation, operation } from "../request/operation.js";
 import { projectPath } from "../request/paths.js";
+import { ofCatalogue, type Resource, stateOf } from "../request/resource.js";
 import { binary, upload } from "../request/schema/bodies.js";
 import { ref } from "../request/schema/schema.js";
 import { receiveFor } from "../request/upload.js";
@@ -158,6 +159,14 @@ async function store(services: Services, project: ProjectState, pictures: readon
   return stored;
 }
 
+/** All of them: each has a path, and no answer of its own. */
+const pictureResource: Resource = {
+  ...ofCatalogue({ name: "list of pictures", lockedBy: "project" }, ({ project }) =>
+    stateOf([...project.pictures]),
+  ),
+  isThere: ({ project, params: { path } }) => path === undefined || project.pictures.has(path.normalize()),
+};
+
 const picturesPath = `${projectPath}/pictures`;
 const refusals = ["invalid_value", "unsupported_format"] as const;
 
@@ -169,6 +178,7 @@ export const pictureOperations: readonly Operation[] = [
     access: "token",
     methods: ["GET"],
     path: `${picturesPath}/`,
+    shows: pictureResource,
     answer: answers("The pictures, by path.", { type: "array", items: ref("Picture") }),
     handle: list,
   }),
@@ -183,6 +193,7 @@ export const pictureOperations: readonly Operation[] = [
     methods: ["POST"],
     path: `${picturesPath}/`,
     writes: true,
+    changes: pictureResource,
     body: archiveBody,
     answer: answers("The saved pictures.", ref("SavedPictures")),
     refuses: refusals,
@@ -199,6 +210,7 @@ export const pictureOperations: readonly Operation[] = [
     methods: ["PUT"],
     path: `${picturesPath}/:path*`,
     writes: true,
+    changes: pictureResource,
     body: pictureBody,
     answer: answers("The picture.", ref("Picture")),
     refuses: refusals,
@@ -213,6 +225,7 @@ export const pictureOperations: readonly Operation[] = [
     methods: ["DELETE"],
     path: `${picturesPath}/:path*`,
     writes: true,
+    changes: pictureResource,
     answer: answers("Nothing.", { type: "null" }),
     refuses: [404, "invalid_value"],
     handle: remove,

@@ -9,10 +9,12 @@ import {
   type TreeNode,
 } from "../../catalog/state.js";
 import type { ContractBox } from "../../geo/envelope.js";
+import { onceForEach } from "../../once.js";
 import { shownSettings } from "../../visual/settings.js";
 import type { VisualValues } from "../../visual/values.js";
 import type { Answered } from "../request/answer-schemas.js";
 import type { View } from "../request/paths.js";
+import { ofCatalogue, stateOf } from "../request/resource.js";
 
 /** Builds response objects from the catalogue. */
 
@@ -27,6 +29,18 @@ export function mapObject(map: MapState, view: View): Answered<"Map"> {
     has_publication: map.hasPublication,
   };
 }
+
+/** What is presented in each language of the project: what states are made of. */
+export const inAllLanguages = <Presented>(
+  { project: { languages } }: Pick<MapState, "project">,
+  present: (view: View) => Presented,
+): Presented[] => languages.map((language) => present({ language, path: "" }));
+
+const mapStates = onceForEach((map: MapState) =>
+  stateOf(inAllLanguages(map, (view) => mapObject(map, view))),
+);
+
+export const mapResource = ofCatalogue({ name: "map", lockedBy: "map" }, ({ map }) => map && mapStates(map));
 
 /** Optional parts of a layer or tree element. */
 export interface LayerExtras {
@@ -73,6 +87,25 @@ export function layerObject(
       : {}),
   };
 }
+
+const layerStates = new WeakMap<TreeNode, string>();
+
+/** What of it can be changed, not what its objects make of that. Nodes belong to one snapshot of their map. */
+function layerState(map: MapState, node: TreeNode | LayerNode): string {
+  let state = layerStates.get(node);
+  if (state === undefined) {
+    state = stateOf(inAllLanguages(map, (view) => layerObject(map, node, view, { css: true, source: true })));
+    layerStates.set(node, state);
+  }
+  return state;
+}
+
+export const layerResource = ofCatalogue({ name: "layer", lockedBy: "map" }, ({ map, params }, value) => {
+  // A new layer, or one with a new code, is what the answer says.
+  const node =
+    map?.nodes.get((value as { id?: number } | undefined)?.id ?? 0) ?? map?.layers.get(params.layer!);
+  return map && node && layerState(map, node);
+});
 
 /**
  * The tree element of a map whose layers are grouped. Tiles take its id among `layers`. Its type is that of what the server

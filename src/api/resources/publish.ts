@@ -11,7 +11,7 @@ import { flag, integer, invalid, number, text } from "../request/schema/fields.j
 import { ref, ruled, type Values } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
-import { treeAnswer } from "./layer-tree.js";
+import { treeAnswer, treeResource } from "./layer-tree.js";
 
 /** Saves the publication tree, which `layers/` returns. */
 
@@ -67,6 +67,8 @@ export const publishOperations: readonly Operation[] = [
     methods: ["POST"],
     path: `${mapPath}/publish/`,
     writes: true,
+    shows: treeResource,
+    changes: treeResource,
     body: jsonArray(elementFields, {
       item: "element",
       items: "elements",

@@ -8,6 +8,7 @@ import { layerPath } from "../request/paths.js";
 import { ref } from "../request/schema/schema.js";
 import type { Services } from "../services.js";
 import { answerLayer } from "./layer-answer.js";
+import { layerResource } from "./present.js";
 
 /** Refresh of a materialized layer, only by its owner. */
 
@@ -36,6 +37,8 @@ export const refreshOperations: readonly Operation[] = [
     path: `${layerPath}/refresh/`,
     writes: true,
     long: true,
+    shows: layerResource,
+    changes: layerResource,
     answer: answers("The layer.", ref("Layer")),
     refuses: ["not_materialized"],
     handle: refresh,

@@ -13,6 +13,7 @@ import { answer } from "../request/caller.js";
 import { type MapContext, mapContext } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { mapPath, type View } from "../request/paths.js";
+import { type Resource, stateOf } from "../request/resource.js";
 import { jsonArray } from "../request/schema/bodies.js";
 import { number, text } from "../request/schema/fields.js";
 import { integer } from "../request/schema/parameters.js";
@@ -111,6 +112,14 @@ async function settings(request: Request, services: Services): Promise<Reply> {
   const { caller, map } = await administratorContext(request, services);
   return answer(caller, settingItems(map, await loadSettings(services.db, map.id)));
 }
+
+const searchSettingsResource: Resource = {
+  name: "search settings",
+  lockedBy: "map",
+  // No part of the catalogue: the answer itself is what they are.
+  shown: (_, { value }) => stateOf(value),
+  states: async ({ map }, tx) => (map ? [stateOf(settingItems(map, await loadSettings(tx, map.id)))] : []),
+};
 
 const settingFields = {
   layer: text("Code of the layer."),
@@ -235,6 +244,7 @@ export const searchOperations: readonly Operation[] = [
     access: "token",
     methods: ["GET"],
     path: `${mapPath}/search/settings/`,
+    shows: searchSettingsResource,
     answer: settingsAnswer,
     handle: settings,
   }),
@@ -246,6 +256,8 @@ export const searchOperations: readonly Operation[] = [
     methods: ["PUT"],
     path: `${mapPath}/search/settings/`,
     writes: true,
+    shows: searchSettingsResource,
+    changes: searchSettingsResource,
     body: jsonArray(settingFields, {
       item: "search setting",
       items: "search settings",

@@ -142,6 +142,8 @@ async function listUsers(request: Request, services: Services): Promise<Reply> {
   return answer(caller, await projectLogins(services.db, project.id));
 }
 
+const sessions = { unconditionally: "Sessions begin and end, and nothing of them is changed." };
+
 export const sessionOperations: readonly Operation[] = [
   operation({
     id: "login",
@@ -149,6 +151,7 @@ export const sessionOperations: readonly Operation[] = [
     summary: "Log in with a login and a password",
     details: "An unknown login, a wrong password and too many attempts are all answered with 403.",
     methods: ["POST"],
+    changes: sessions,
     path: `${projectPath}/login/`,
     body: form(loginParameters, sizes.small),
     answer: answers("The token of the new session.", ref("Token")),
@@ -163,6 +166,7 @@ export const sessionOperations: readonly Operation[] = [
       "The token is a JWT, signed with one of the project's keys, for a user of the project. " +
       "An invalid token is answered with 403.",
     methods: ["POST"],
+    changes: sessions,
     path: `${projectPath}/ext-login/`,
     body: form(externalLoginParameters, sizes.small),
     answer: answers("The token of the new session.", ref("Token")),
@@ -179,6 +183,7 @@ export const sessionOperations: readonly Operation[] = [
       "does not have.",
     access: "token",
     methods: ["POST"],
+    changes: sessions,
     path: `${projectPath}/ext-auth/`,
     body: form(externalAuthorizationParameters, sizes.small),
     answer: answers("The token of the other user's session.", ref("Token")),
@@ -191,6 +196,7 @@ export const sessionOperations: readonly Operation[] = [
     summary: "End the session",
     access: "token",
     methods: ["POST"],
+    changes: sessions,
     path: `${projectPath}/logout/`,
     answer: answers("An empty token: the session has ended.", ref("Token")),
     handle: logout,

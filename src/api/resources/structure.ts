@@ -4,6 +4,7 @@ import { type ColumnInput, changeColumn, createColumn, deleteColumn } from "../.
 import { failed, notFound } from "../../errors.js";
 import { readFormat } from "../../features/format-settings.js";
 import type { Reply, Request } from "../../http/types.js";
+import { onceForEach } from "../../once.js";
 import type { Answered } from "../request/answer-schemas.js";
 import { answer } from "../request/caller.js";
 import {
@@ -16,6 +17,7 @@ import {
 } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { layerPath } from "../request/paths.js";
+import { ofCatalogue, stateOf } from "../request/resource.js";
 import { jsonObject } from "../request/schema/bodies.js";
 import { nameOf } from "../request/schema/names.js";
 import { ref, type Values } from "../request/schema/schema.js";
@@ -144,6 +146,13 @@ function columnElement(column: Column, language: string, main: string): Answered
   };
 }
 
+const columnsStates = onceForEach(({ columns }: LayerNode) => stateOf(columns));
+
+const columnsResource = ofCatalogue({ name: "columns", lockedBy: "columns" }, ({ map, params }) => {
+  const layer = map?.layers.get(params.layer!);
+  return layer && columnsStates(layer);
+});
+
 const structurePath = `${layerPath}/structure/`;
 const column = answers("The new or changed column.", ref("Column"));
 const refuses = ["type_required", "unknown_type", "invalid_code", "code_exists", "invalid_value"] as const;
@@ -157,6 +166,7 @@ export const structureOperations: readonly Operation[] = [
     methods: ["GET"],
     path: structurePath,
     isKeptByCdn: true,
+    shows: columnsResource,
     answer: answers("The columns.", { type: "array", items: ref("Column") }),
     handle: list,
   }),
@@ -169,6 +179,7 @@ export const structureOperations: readonly Operation[] = [
     path: structurePath,
     writes: true,
     long: true,
+    changes: columnsResource,
     body: jsonObject(newColumnFields, sizes.element),
     answer: column,
     refuses,
@@ -186,6 +197,7 @@ export const structureOperations: readonly Operation[] = [
     path: `${structurePath}:column/`,
     writes: true,
     long: true,
+    changes: columnsResource,
     body: jsonObject(columnFields, sizes.element),
     answer: column,
     refuses,
@@ -201,6 +213,7 @@ export const structureOperations: readonly Operation[] = [
     path: `${structurePath}:column/`,
     writes: true,
     long: true,
+    changes: columnsResource,
     answer: answers("The column was deleted.", { type: "null" }),
     refuses: ["invalid_value"],
     handle: remove,

@@ -69,11 +69,14 @@ async function endKeys(
   return answer(caller, { ended: await tileKeys.revokeAll(accountIds, map.id) });
 }
 
+const keys = { unconditionally: "A key is made and ended, and never changed." };
+
 export const tileKeyOperations: readonly Operation[] = [
   operation({
     id: "makeTileKey",
     tag: "Tiles",
     counts: "writes",
+    changes: keys,
     summary: "Make a key for the tiles of a map",
     details:
       "For programs that cannot send a session token: `key` in the query of tiles, vector tiles, TileJSON, icons and legends " +
@@ -101,6 +104,7 @@ export const tileKeyOperations: readonly Operation[] = [
     id: "endTileKeys",
     tag: "Tiles",
     counts: "writes",
+    changes: keys,
     summary: "End keys for the tiles of a map",
     details:
       "One, or all that the caller has for this map. Administrators end those of all users with `all`.",

@@ -1,4 +1,4 @@
-import { hasObjects, type StoredSettings } from "../../catalog/state.js";
+import { hasObjects, type LayerNode, type StoredSettings } from "../../catalog/state.js";
 import { storeSettings } from "../../catalog/stored-settings.js";
 import { badRequest, failed, required } from "../../errors.js";
 import { commonValues } from "../../features/common-values.js";
@@ -28,16 +28,21 @@ import { type JsonSchema, objectSchema, ref } from "../request/schema/schema.js"
 import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
 import { answerLayer } from "./layer-answer.js";
+import { layerResource } from "./present.js";
 
 /** Visualization and vector settings of a layer. */
 
 /** The layer of the path, for users who may change its settings. @throws Failure as `layerContext`; invalid_value */
 async function settingsContext(request: Request, services: Services): Promise<LayerContext> {
   const context = await layerContext(request, services, toEditStructure);
-  const { layer } = context;
+  requireObjects(context.layer);
+  return context;
+}
+
+/** @throws Failure invalid_value */
+export function requireObjects(layer: LayerNode): void {
   if (!hasObjects(layer))
     throw failed("invalid_value", "Only layers of objects have such settings.", { type: layer.type });
-  return context;
 }
 
 /** The layer object after a change of its settings. */
@@ -47,7 +52,7 @@ async function changed(context: LayerContext, services: Services): Promise<Reply
 }
 
 /** Settings in a request. */
-interface GivenSettings {
+export interface GivenSettings {
   readonly kind: SettingsKind;
   /** Not yet validated. */
   readonly settings: unknown;
@@ -71,7 +76,7 @@ async function put(
  * Adds classes that the request leaves to the server, and the current values of a visualization, which are shown whenever
  * computing them takes too long.
  */
-async function withCurrentValues(
+export async function withCurrentValues(
   services: Services,
   { map, layer, request }: LayerContext & { readonly request: Request },
   given: GivenSettings,
@@ -104,7 +109,7 @@ async function withCurrentValues(
 const settingsField = (kind: SettingsKind, description: string) =>
   anything(description, settingsJsonSchemas[kind]).optional();
 
-const visualFields = {
+export const visualFields = {
   visualSettings: settingsField("visualSettings", "A visualization of a built-in type."),
   visualCustomSettings: settingsField(
     "visualCustomSettings",
@@ -127,21 +132,23 @@ function settingsBody(
 }
 
 /** Accepts exactly one kind of settings. @throws Failure required_parameters, invalid_value */
+export function visualSettingsIn(body: JsonObject): GivenSettings {
+  const simple = own(body, "visualSettings") ?? undefined;
+  const custom = own(body, "visualCustomSettings") ?? undefined;
+  if (simple !== undefined && custom !== undefined)
+    throw failed("invalid_value", "A layer has visualSettings or visualCustomSettings, not both.");
+  if (simple !== undefined) return { kind: "visualSettings", settings: simple };
+  if (custom !== undefined) return { kind: "visualCustomSettings", settings: custom };
+  // Built-in types are numbers, types of plug-ins are strings.
+  const type = own(body, "type") ?? undefined;
+  if (type === undefined) throw required(["visualSettings"]);
+  return { kind: typeof type === "string" ? "visualCustomSettings" : "visualSettings", settings: body };
+}
+
 const visualBody = settingsBody(
   objectSchema(visualFields),
   ["visualSettings", "visualCustomSettings"],
-  (body) => {
-    const simple = own(body, "visualSettings") ?? undefined;
-    const custom = own(body, "visualCustomSettings") ?? undefined;
-    if (simple !== undefined && custom !== undefined)
-      throw failed("invalid_value", "A layer has visualSettings or visualCustomSettings, not both.");
-    if (simple !== undefined) return { kind: "visualSettings", settings: simple };
-    if (custom !== undefined) return { kind: "visualCustomSettings", settings: custom };
-    // Built-in types are numbers, types of plug-ins are strings.
-    const type = own(body, "type") ?? undefined;
-    if (type === undefined) throw required(["visualSettings"]);
-    return { kind: typeof type === "string" ? "visualCustomSettings" : "visualSettings", settings: body };
-  },
+  visualSettingsIn,
 );
 
 const vectorFields = {
@@ -181,6 +188,8 @@ export const visualizationOperations: readonly Operation[] = [
     methods: ["PUT"],
     path: `${layerPath}/visualization/`,
     writes: true,
+    shows: layerResource,
+    changes: layerResource,
     body: visualBody,
     answer: layerAnswer,
     refuses,
@@ -194,6 +203,8 @@ export const visualizationOperations: readonly Operation[] = [
     methods: ["DELETE"],
     path: `${layerPath}/visualization/`,
     writes: true,
+    shows: layerResource,
+    changes: layerResource,
     answer: layerAnswer,
     refuses: ["invalid_value"],
     handle: remove("visualSettings"),
@@ -207,6 +218,8 @@ export const visualizationOperations: readonly Operation[] = [
     methods: ["PUT"],
     path: `${layerPath}/vector/`,
     writes: true,
+    shows: layerResource,
+    changes: layerResource,
     body: vectorBody,
     answer: layerAnswer,
     refuses,
@@ -220,6 +233,8 @@ export const visualizationOperations: readonly Operation[] = [
     methods: ["DELETE"],
     path: `${layerPath}/vector/`,
     writes: true,
+    shows: layerResource,
+    changes: layerResource,
     answer: layerAnswer,
     refuses: ["invalid_value"],
     handle: remove("vectorSettings"),
