@@ -309,6 +309,12 @@ export const configSchema = z.strictObject({
       memoryBytes: bytes.default(3 * 1024 ** 3),
     })
     .prefault({}),
+  bin: z
+    .strictObject({
+      /** How long what is deleted can be restored; 0 = not at all. */
+      days: count(0, 3650).default(30),
+    })
+    .prefault({}),
   transfer: z
     .strictObject({
       /** Jobs that one transfer host does before it is replaced. */

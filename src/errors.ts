@@ -13,6 +13,7 @@ export type FailureKind =
   | "too_large"
   | "unsupported_encoding"
   | "precondition_failed"
+  | "conflict"
   | "too_many"
   | "busy"
   | "outcome_unknown"
@@ -75,6 +76,10 @@ export const notFound = (what: string): Failure =>
 /** A precondition of the request does not hold: the object was changed since the client read it. */
 export const preconditionFailed = (message: string): Failure =>
   new Failure("precondition_failed", undefined, message);
+
+/** What others have made since stands in the way. */
+export const conflict = (message: string, data: Readonly<Record<string, unknown>> = {}): Failure =>
+  new Failure("conflict", undefined, message, data);
 
 /** The input is larger than the installation allows. */
 export const tooLarge = (message: string): Failure => new Failure("too_large", undefined, message);

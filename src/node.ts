@@ -16,6 +16,7 @@ import { viewerRoutesOf } from "./api/resources/viewer.js";
 import { apiRoutes, olderRoutes } from "./api/routes.js";
 import type { Services } from "./api/services.js";
 import { restorePrefix } from "./backup/restore-backup.js";
+import { purgeBin } from "./catalog/bin-contents.js";
 import { startFileSweep } from "./catalog/file-sweep.js";
 import { StoreWatch, whileOurs } from "./catalog/installation.js";
 import { KeptTexts } from "./catalog/kept-texts.js";
@@ -322,7 +323,13 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
       isWaitedFor: toldMarks.isWaitedFor,
     });
   const pruning = startPruning(
-    [() => pruneChangeLog(db), () => pruneAnswers(db), () => pruneJobs(db), () => pruneTallies(db)],
+    [
+      () => purgeBin(db, { olderThanDays: config.bin.days }),
+      () => pruneChangeLog(db),
+      () => pruneAnswers(db),
+      () => pruneJobs(db),
+      () => pruneTallies(db),
+    ],
     log,
   );
   // What killed nodes left behind.

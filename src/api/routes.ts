@@ -2,6 +2,7 @@ import type { Route } from "../http/types.js";
 import type { Operation } from "./request/operation.js";
 import { accessKeyOperations } from "./resources/access-keys.js";
 import { descriptionOperation } from "./resources/api-description.js";
+import { binOperations } from "./resources/bin.js";
 import { constraintOperations } from "./resources/constraints.js";
 import { exportOperations } from "./resources/export.js";
 import { tileExportOperations } from "./resources/export-tiles.js";
@@ -55,6 +56,7 @@ const resources: readonly Operation[] = [
   ...mapOperations,
   ...mapEditOperations,
   ...mapListOperations,
+  ...binOperations,
   ...pictureOperations,
   ...fontOperations,
   ...folderOperations,

@@ -89,11 +89,11 @@ export async function addPhysical(tx: Queryable, layerId: number, columns: reado
   );
   if (clauses.length === 0) return;
   const table = layerTable(layerId);
-  const [counts] = await tx.query<{ ever: number; live: number }>(
-    `select max(attnum)::int as ever, count(*) filter (where not attisdropped)::int as live
-     from pg_attribute where attrelid = to_regclass($1) and attnum > 0`,
-    [table],
-  );
+  let counts = await countPhysical(tx, table);
+  if (counts && counts.live + clauses.length > maxPhysical) {
+    await emptyBinOf(tx, layerId);
+    counts = await countPhysical(tx, table);
+  }
   if (counts && counts.ever + clauses.length > maxPhysical && counts.live + clauses.length <= maxPhysical) {
     await tx.execute(`lock table ${table} in access exclusive mode`);
     await tx.query("select rebuild_layer_table($1)", [layerId]);
@@ -105,4 +105,25 @@ export async function addPhysical(tx: Queryable, layerId: number, columns: reado
     if ((error as { code?: string }).code !== "54011") throw error;
     throw failed("invalid_value", "The layer's table has no room for more columns.");
   }
+}
+
+/** How many columns a table ever had, and has. */
+const countPhysical = async (tx: Queryable, table: string) =>
+  (
+    await tx.query<{ ever: number; live: number }>(
+      `select max(attnum)::int as ever, count(*) filter (where not attisdropped)::int as live
+       from pg_attribute where attrelid = to_regclass($1) and attnum > 0`,
+      [table],
+    )
+  )[0];
+
+/** Columns in the bin make room for new ones. */
+async function emptyBinOf(tx: Queryable, layerId: number): Promise<void> {
+  const gone = await tx.query<{ item: number }>(
+    "delete from bin where layer_id = $1 and kind = 'column' returning item_id as item",
+    [layerId],
+  );
+  if (gone.length === 0) return;
+  const clauses = gone.map(({ item }) => `drop column if exists c${Math.trunc(item)}`);
+  await tx.execute(`alter table ${layerTable(layerId)} ${clauses.join(", ")}`);
 }

@@ -1,12 +1,13 @@
 import { failed, notFound } from "../errors.js";
 import type { GeometryKind } from "../geo/wkb.js";
 import type { Database, Queryable } from "../storage/postgres.js";
+import type { LostViews } from "./bin.js";
 import { type CopiedColumn, copyColumns } from "./derived-columns.js";
 import { layerTable } from "./layer-table.js";
 import { insertLayer, type NewLayer } from "./layers.js";
 import { fillTimeoutMs, synchronize } from "./materialized.js";
 import type { LayerSource, NodeType } from "./state.js";
-import { deletedProject, dependedOn, lockMap } from "./tree.js";
+import { dependedOn, isLiveSql, lockMap } from "./tree.js";
 
 /**
  * Derived layers, which take their objects from another layer of the same map, with the same ids. A virtual layer is a
@@ -149,26 +150,72 @@ export async function lockForAlter(tx: Queryable, layerId: number, physical?: st
   const [layer] = await tx.query<{ type: NodeType }>("select type from node where id = $1", [layerId]);
   if (layer && layer.type !== "layer")
     throw failed("invalid_value", "The columns of this layer come from its source.", { type: layer.type });
-  await dropDeletedViews(tx, layerId);
+  await dropViewsInBin(tx, layerId);
   if (physical !== undefined) await requireUnused(tx, layerId, physical);
   const tables = await relations(tx, [layerId], "r");
   if (tables.length > 0) await tx.execute(`lock table ${tables.join(", ")} in access exclusive mode`);
 }
 
-/** Drops views over the layer's table whose layers are deleted and not removed yet (removal.ts). */
-async function dropDeletedViews(tx: Queryable, layerId: number): Promise<void> {
+/**
+ * Drops views over the layer's table, and over these, whose layers are deleted. Entries of the bin are told what the views were, for
+ * `restoreViews`.
+ */
+export async function dropViewsInBin(tx: Queryable, layerId: number): Promise<void> {
   const deleted = await tx.query<{ id: number }>(
-    `select l.id from layer l join node n on n.id = l.id join map m on m.id = n.map_id
-     where l.source_id = $1 and m.project_id = ${deletedProject}`,
+    `with recursive made as (
+       select id from layer where source_id = $1 union select l.id from layer l join made on l.source_id = made.id)
+     select made.id from made join node n on n.id = made.id join map m on m.id = n.map_id where not ${isLiveSql}`,
     [layerId],
   );
-  const views = await relations(
-    tx,
-    deleted.map(({ id }) => id),
-    "v",
+  const ids = deleted.map(({ id }) => id);
+  const views = await relations(tx, ids, "v");
+  if (views.length === 0) return;
+  await tx.execute(
+    `update bin b set kept = b.kept || jsonb_build_object('views', coalesce(b.kept->'views', '{}') || lost.views)
+     from (
+       select n.map_id, jsonb_object_agg(v.relname, jsonb_build_object(
+         'sql', pg_get_viewdef(v.oid), 'types', ${viewTypesSql("v.oid")})) as views
+       from node n join pg_class v on v.relnamespace = 'layers'::regnamespace and v.relkind = 'v'
+         and v.relname in ('l' || n.id, 'l' || n.id || '_source')
+       where n.id = any($1::bigint[]) group by n.map_id) lost
+     where b.holder_id = lost.map_id`,
+    [ids],
   );
-  // Layers derived from these are deleted too.
-  if (views.length > 0) await tx.execute(`drop view ${views.join(", ")} cascade`);
+  await tx.execute(`drop view ${views.join(", ")} cascade`);
+}
+
+/** SQL of the types of a view's columns, by name. */
+const viewTypesSql = (oid: string): string =>
+  `(select jsonb_object_agg(attname, format_type(atttypid, atttypmod)) from pg_attribute
+    where attrelid = ${oid} and attnum > 0 and not attisdropped)`;
+
+/**
+ * Makes views again that `dropViewsInBin` dropped.
+ * @throws Failure invalid_value when the source has other columns now
+ */
+export async function restoreViews(tx: Queryable, views: LostViews): Promise<void> {
+  // In the order in which their layers were made.
+  const named = Object.entries(views).sort(
+    ([one], [other]) => Number.parseInt(one.slice(1), 10) - Number.parseInt(other.slice(1), 10),
+  );
+  for (const [name, { sql, types }] of named) {
+    const changed = failed(
+      "invalid_value",
+      "The source of a layer has other columns now, so that it cannot be made again.",
+    );
+    try {
+      await tx.execute(`create view layers.${name} as ${sql}`);
+    } catch (error) {
+      // 42703 undefined_column, 42883 undefined_function, 42P01 undefined_table
+      if (["42703", "42883", "42P01"].includes((error as { code?: string }).code ?? "")) throw changed;
+      throw error;
+    }
+    const [row] = await tx.query<{ same: boolean }>(
+      `select ${viewTypesSql("to_regclass($1)")} = $2::jsonb as same`,
+      [`layers.${name}`, JSON.stringify(types)],
+    );
+    if (!row!.same) throw changed;
+  }
 }
 
 /** Qualified names of layers' tables ("r") or views ("v"), ordered by layer id. */
@@ -183,7 +230,8 @@ async function relations(tx: Queryable, layerIds: readonly number[], kind: "r" |
   return rows.map(({ name }) => name);
 }
 
-async function requireUnused(tx: Queryable, layerId: number, physical: string): Promise<void> {
+/** @throws Failure invalid_value when layers that are not deleted are made from this one and use the column (`data.layers`) */
+export async function requireUnused(tx: Queryable, layerId: number, physical: string): Promise<void> {
   const rows = await tx.query<{ code: string }>(
     `select distinct n.code from pg_attribute a
        join pg_depend d on d.refclassid = 'pg_class'::regclass and d.refobjid = a.attrelid and d.refobjsubid = a.attnum
@@ -191,6 +239,7 @@ async function requireUnused(tx: Queryable, layerId: number, physical: string): 
        join pg_rewrite r on r.oid = d.objid
        join pg_class v on v.oid = r.ev_class and v.relnamespace = 'layers'::regnamespace
        join node n on v.relname in ('l' || n.id, 'l' || n.id || '_source')
+       join map m on m.id = n.map_id and ${isLiveSql}
      where a.attrelid = to_regclass($1) and a.attname = $2::text::name order by 1`,
     [layerTable(layerId), physical],
   );

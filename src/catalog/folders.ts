@@ -1,7 +1,8 @@
 import { forbidden, notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
+import type { Deleter } from "./bin.js";
 import { discardNodes } from "./discard.js";
-import { layersInFolder, removeFromPublication } from "./publication.js";
+import { layersInFolder } from "./publication.js";
 import type { LayerNode, LocalizedName, MapState, TreeNode } from "./state.js";
 import {
   checkParent,
@@ -141,6 +142,8 @@ export interface FolderDeletion {
   readonly parentId?: number | undefined;
   /** Called for every layer in the folder. */
   mayDelete(layerId: number): boolean;
+  /** Keeps it in the bin. */
+  readonly by?: Deleter | undefined;
 }
 
 /**
@@ -162,9 +165,7 @@ export function deleteFolder(
     const layers = nodes.filter((node) => node.layer).map((node) => node.id);
     if (!layers.every((id) => deletion.mayDelete(id)))
       throw forbidden("The folder holds layers that your rights do not let you delete.");
-    const ids = nodes.map((node) => node.id);
-    await removeFromPublication(tx, mapId, ids);
-    await discardNodes(tx, ids);
+    await discardNodes(tx, mapId, { root: folderId, nodes: nodes.map((node) => node.id) }, deletion.by);
     return layers;
   });
 }

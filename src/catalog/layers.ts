@@ -3,9 +3,9 @@ import type { GeometryKind } from "../geo/wkb.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { defaultStyle, hueCount, nextHue } from "../style/default-style.js";
 import { readDefault } from "../style/read-default.js";
+import type { Deleter } from "./bin.js";
 import { addColumns, type NewColumn } from "./columns.js";
 import { discardNodes } from "./discard.js";
-import { removeFromPublication } from "./publication.js";
 import type { LayerNode, LocalizedName } from "./state.js";
 import {
   checkParent,
@@ -94,7 +94,7 @@ export function createHiddenLayer(
   return db.transaction(async (tx) => {
     const { id } = await createVectorLayer(tx, mapId, layer);
     await lock(id);
-    await discardNodes(tx, [id]);
+    await discardNodes(tx, mapId, { root: id, nodes: [id] });
     return id;
   });
 }
@@ -246,14 +246,14 @@ export function changeLayer(
 
 /**
  * Deletes a layer with its objects: it is hidden at once, and `removal.ts` deletes it later.
+ * @param by keeps it in the bin
  * @throws Failure not_found; invalid_value when other layers are derived from it
  */
-export function deleteLayer(db: Database, mapId: number, layerId: number): Promise<void> {
+export function deleteLayer(db: Database, mapId: number, layerId: number, by?: Deleter): Promise<void> {
   return db.transaction(async (tx) => {
     await lockMap(tx, mapId);
     await findNode(tx, mapId, layerId);
-    await removeFromPublication(tx, mapId, [layerId]);
-    await discardNodes(tx, [layerId]);
+    await discardNodes(tx, mapId, { root: layerId, nodes: [layerId] }, by);
   });
 }
 

@@ -1,6 +1,7 @@
 import { Failure, failed, forbidden } from "../errors.js";
 import { didYouMean } from "../near-name.js";
 import type { Database, Queryable } from "../storage/postgres.js";
+import type { Deleter } from "./bin.js";
 import { checkCode } from "./codes.js";
 import { discardMaps } from "./discard.js";
 import type { LocalizedName, MapState } from "./state.js";
@@ -34,10 +35,12 @@ const reserved = new Set([
   "pictures",
   "fonts",
   "keys",
+  "bin",
+  "history",
 ]);
 
 /** @throws Failure invalid_code */
-function checkMapCode(given: string): string {
+export function checkMapCode(given: string): string {
   const code = checkCode(given);
   if (reserved.has(code))
     throw failed("invalid_code", `"${code}" is reserved: it is part of the API's addresses.`);
@@ -185,13 +188,16 @@ export async function setPublication(
 /**
  * Deletes the map with its layers and their objects: it is hidden at once, its code is free, and `removal.ts` deletes its
  * contents later.
- * @param mayDelete called for every layer
+ * @param deletion `mayDelete` is called for every layer; `by` keeps the map in the bin
  * @throws Failure not_found; forbidden when one of its layers must not be deleted
  */
 export function deleteMap(
   db: Database,
   mapId: number,
-  mayDelete: (layerId: number) => boolean = () => true,
+  {
+    mayDelete = () => true,
+    by,
+  }: { readonly mayDelete?: (layerId: number) => boolean; readonly by?: Deleter | undefined } = {},
 ): Promise<void> {
   return db.transaction(async (tx) => {
     await lockMap(tx, mapId);
@@ -201,6 +207,6 @@ export function deleteMap(
     );
     if (!layers.every(({ id }) => mayDelete(id)))
       throw forbidden("The map holds layers that your rights do not let you delete.");
-    await discardMaps(tx, [mapId]);
+    await discardMaps(tx, [mapId], by);
   });
 }

@@ -1,5 +1,6 @@
 import { failed, notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
+import type { PublicationChange } from "./restore-publication.js";
 import { isLayer, type LayerNode, type MapState, type PublicationElement, type TreeNode } from "./state.js";
 import { lockMap, maxDepth } from "./tree.js";
 
@@ -147,12 +148,13 @@ export async function savePublication(
  * Removes elements of deleted layers and folders from the publication tree; their children move up to their parents. A
  * folder's element that loses all its children is removed too: without children it would stand for all contents of the
  * folder. The caller has locked the map's row.
+ * @returns what that changed, for `restorePublication`
  */
 export async function removeFromPublication(
   tx: Queryable,
   mapId: number,
   nodeIds: readonly number[],
-): Promise<void> {
+): Promise<PublicationChange | null> {
   const [row] = await tx.query<{ publication: PublicationElement[] | null; folders: number[] }>(
     `select publication,
        (select coalesce(json_agg(id), '[]') from node where map_id = $1 and type = 'folder') as folders
@@ -161,9 +163,10 @@ export async function removeFromPublication(
   );
   const deleted = new Set(nodeIds);
   const elements = row?.publication;
-  if (!elements?.some((element) => deleted.has(element.nodeId))) return;
+  if (!elements?.some((element) => deleted.has(element.nodeId))) return null;
   const kept = withoutEmptied(elements, withoutNodes(elements, deleted), new Set(row?.folders));
   await tx.execute("update map set publication = $2 where id = $1", [mapId, JSON.stringify(kept)]);
+  return { before: elements, after: kept };
 }
 
 function withoutNodes(

@@ -2,7 +2,9 @@ import { type ColumnType, isValueType, physicalType } from "../column-types/colu
 import { convertedValue, sameValues, type ValueKind } from "../column-types/conversion.js";
 import { type Failure, failed, notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
+import type { Deleter } from "./bin.js";
 import { checkColumnCode } from "./codes.js";
+import { discardColumn } from "./column-bin.js";
 import { checkTitle, moveToTopLevel, placeColumn, renumberColumns } from "./column-order.js";
 import { addColumns, addPhysical } from "./columns.js";
 import { checkConstraintsFit, removeFromConstraints } from "./constraints.js";
@@ -133,24 +135,35 @@ function affectsStyles(column: Column, change: ColumnInput, localizedValue: bool
 
 /**
  * Deletes a column with its values, and removes it from the layer's settings. Columns under a title move to the top level.
+ * @param by keeps it in the bin
  * @throws Failure not_found (layer, column), invalid_value, busy
  */
-export function deleteColumn(db: Database, target: StructureTarget, code: string): Promise<void> {
+export function deleteColumn(
+  db: Database,
+  target: StructureTarget,
+  code: string,
+  by?: Deleter,
+): Promise<void> {
   const { layerId } = target;
   return changeStructure(db, target, async (tx) => {
     const column = await findColumn(tx, layerId, code);
     if (isBuiltIn(column)) throw refuse("code", `Every layer has the column ${column.code}.`);
-    if (column.type === "title") await moveToTopLevel(tx, layerId, column.id);
-    await removeFromConstraints(tx, layerId, column.id);
-    if (isValueType(column.type)) {
-      await lockForAlter(tx, layerId, column.physical);
-      await tx.execute(`alter table ${layerTable(layerId)} drop column if exists ${column.physical}`);
-    }
-    await tx.execute("delete from layer_column where id = $1", [column.id]);
-    await pruneStoredSettings(tx, layerId);
+    if (by) await discardColumn(tx, target, column, by);
+    else await removeColumn(tx, layerId, column);
     await renumberColumns(tx, layerId, column.parentId);
     await invalidateTiles(tx, layerId);
   });
+}
+
+async function removeColumn(tx: Queryable, layerId: number, column: Column): Promise<void> {
+  if (column.type === "title") await moveToTopLevel(tx, layerId, column.id);
+  await removeFromConstraints(tx, layerId, column.id);
+  if (isValueType(column.type)) {
+    await lockForAlter(tx, layerId, column.physical);
+    await tx.execute(`alter table ${layerTable(layerId)} drop column if exists ${column.physical}`);
+  }
+  await tx.execute("delete from layer_column where id = $1", [column.id]);
+  await pruneStoredSettings(tx, layerId);
 }
 
 const refuse = (parameter: string, message: string): Failure =>

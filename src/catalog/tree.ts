@@ -12,16 +12,19 @@ export const maxNodes = 10_000;
 
 /** Id of the hidden project that deleted maps, folders and layers belong to until they are removed (015_deletion.sql). */
 export const deletedProject = 0;
+/** Id of the hidden project of what is in the bin (057_bin.sql). */
+export const binProject = -1;
+/** SQL of whether a map `m` is neither deleted nor in the bin. */
+export const isLiveSql = "m.project_id > 0";
+/** Id of the hidden layer that deleted columns belong to. */
+export const binLayer = 0;
 
 /**
  * Locks the map's row until the transaction ends: writers of its tree run one after the other.
  * @throws Failure not_found when the map was deleted
  */
 export async function lockMap(tx: Queryable, mapId: number): Promise<void> {
-  const rows = await tx.query(
-    `select id from map where id = $1 and project_id <> ${deletedProject} for update`,
-    [mapId],
-  );
+  const rows = await tx.query(`select id from map m where id = $1 and ${isLiveSql} for update`, [mapId]);
   if (rows.length === 0) throw notFound("map of that code");
 }
 

@@ -1,9 +1,17 @@
 import type { Command } from "commander";
+import { deleterOf } from "../catalog/bin.js";
 import { deleteLayer } from "../catalog/layers.js";
 import { isLayer, localName, type MapState } from "../catalog/state.js";
 import { programName } from "../program-name.js";
 import { confirm, yesOption } from "./confirm.js";
-import { type CommandEnvironment, print, propagateChange, report, withServices } from "./environment.js";
+import {
+  type CommandEnvironment,
+  configOf,
+  print,
+  propagateChange,
+  report,
+  withServices,
+} from "./environment.js";
 import { findLayer, findMap } from "./find-map.js";
 import { removeContents } from "./remove-contents.js";
 import { table } from "./table.js";
@@ -46,7 +54,7 @@ export function register(program: Command, env: CommandEnvironment): void {
         await withServices(env, command, async (services) => {
           const { db } = services;
           const found = await findMap(db, project, map);
-          await deleteLayer(db, found.id, findLayer(found, code).id);
+          await deleteLayer(db, found.id, findLayer(found, code).id, deleterOf(configOf(env, command)));
           await propagateChange(services);
           report(env, command, {
             message: `Layer ${place} was deleted.`,

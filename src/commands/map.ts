@@ -1,10 +1,18 @@
 import type { Command } from "commander";
+import { deleterOf } from "../catalog/bin.js";
 import { checkText } from "../catalog/codes.js";
 import { changeMap, createMap, deleteMap, findMapId, listMaps, setPublication } from "../catalog/maps.js";
 import { projectId } from "../catalog/projects.js";
 import { programName } from "../program-name.js";
 import { confirm, yesOption } from "./confirm.js";
-import { type CommandEnvironment, print, propagateChange, report, withServices } from "./environment.js";
+import {
+  type CommandEnvironment,
+  configOf,
+  print,
+  propagateChange,
+  report,
+  withServices,
+} from "./environment.js";
 import { removeContents } from "./remove-contents.js";
 import { table } from "./table.js";
 
@@ -106,7 +114,9 @@ export function register(program: Command, env: CommandEnvironment): void {
       await confirm(env, `Delete the map ${project}/${code} with its layers and objects?`, options.yes);
       await withServices(env, command, async (services) => {
         const { db } = services;
-        await deleteMap(db, await findMapId(db, await projectId(db, project), code));
+        await deleteMap(db, await findMapId(db, await projectId(db, project), code), {
+          by: deleterOf(configOf(env, command)),
+        });
         await propagateChange(services);
         report(env, command, {
           message: `Map ${project}/${code} was deleted.`,

@@ -12,6 +12,7 @@ const statuses: Record<FailureKind, number> = {
   forbidden: 403,
   not_found: 404,
   method_not_allowed: 405,
+  conflict: 409,
   precondition_failed: 412,
   too_large: 413,
   too_many: 429,

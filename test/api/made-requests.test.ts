@@ -107,6 +107,9 @@ async function makeWorld(code: string): Promise<Known> {
     body: new Uint8Array(blockFont({ family: "Made" })),
   });
   if (font.status !== 200) throw new Error(await font.text());
+  await made("POST", `${code}/layers/`, { code: "gone" });
+  await made("DELETE", `${code}/layers/gone/`);
+  const bin = await made("GET", "bin/?limit=1");
   const key = await made("POST", "keys/", { name: code });
   await made("POST", `${code}/layers/`, { code: "mat", type: "material", source: { layer: "a" } });
   // No other layer is made from this one.
@@ -123,6 +126,7 @@ async function makeWorld(code: string): Promise<Known> {
     uuid: [file.uuid],
     job: [job.rows[0].id],
     lasting: [key.id],
+    entry: [bin.entries[0].id],
     user: ["viewer"],
     pass: ["viewerviewer"],
     login: ["viewer"],

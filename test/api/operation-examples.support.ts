@@ -189,6 +189,13 @@ export async function walkOperations({ server, secret, password }: ExampleWorld)
   await ask("getVectorTileJson", "GET /tms/town/main/tile.mvt.json");
   await ask("makeTileKey", "POST main/tile-key/", { body: { seconds: 3_600 } });
   await ask("endTileKeys", "DELETE main/tile-key/");
+  await ask("createLayer", "POST main/layers/", { body: { code: "benches" } });
+  await ask("deleteLayer", "DELETE main/layers/benches/");
+  const { entries } = await ask("listBin", "GET bin/");
+  await ask("restoreFromBin", `POST bin/${entries[0].id}/restore/`, { body: { code: "seats" } });
+  await ask("deleteLayer", "DELETE main/layers/seats/");
+  await ask("deleteFromBin", `DELETE bin/${(await ask("listBin", "GET bin/")).entries[0].id}/`);
+  await ask("emptyBin", "DELETE bin/");
   const lasting = { name: "sensors", rights: "edit", map: "main", expires: "2099-01-01T00:00:00Z" };
   const { id: key } = await ask("makeAccessKey", "POST keys/", { body: lasting });
   await ask("listAccessKeys", "GET keys/");

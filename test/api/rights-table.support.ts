@@ -42,6 +42,8 @@ export interface Makers {
   font(): Promise<string>;
   /** The id of a key that lasts. */
   key(): Promise<string>;
+  /** The id of an entry in the bin: a layer that was deleted. */
+  deleted(): Promise<string>;
 }
 
 export interface Endpoint {
@@ -147,6 +149,20 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
     params: { path: "a/none.otf" },
     fresh: async ({ font }) => ({ params: { path: await font() } }),
   },
+  "GET P/bin/": { need: "membership" },
+  "POST P/bin/:entry/restore/": {
+    need: "edit structure",
+    on: "project",
+    params: { entry: "999999999" },
+    fresh: async ({ deleted }) => ({ params: { entry: await deleted() } }),
+  },
+  "DELETE P/bin/:entry/": {
+    need: "edit structure",
+    on: "project",
+    params: { entry: "999999999" },
+    fresh: async ({ deleted }) => ({ params: { entry: await deleted() } }),
+  },
+  "DELETE P/bin/": { need: "administer" },
   "GET P/keys/": { need: "administer" },
   "POST P/keys/": { need: "administer", body: { name: "any" } },
   "DELETE P/keys/:id/": {

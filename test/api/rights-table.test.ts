@@ -111,6 +111,11 @@ function makersFor(map: MapCode): Makers {
     file: async () => String((await attach(map, fixtures[map].object!)).id),
     picture: () => forStyles("pictures", `${code()}.png`, picture),
     key: async () => String((await must("POST", "keys/", { name: code() })).id),
+    deleted: async () => {
+      const { code: layer } = await must("POST", `${map}/layers/`, {});
+      await must("DELETE", `${map}/layers/${layer}/`);
+      return String((await must("GET", "bin/?limit=1")).entries[0].id);
+    },
     font: () => forStyles("fonts", `${code()}.otf`, blockFont({ family: "Any" })),
   };
 }

@@ -156,6 +156,12 @@ const get = (path: string, more: Partial<Entry> = {}): Entry => ({ path, ...more
 
 const newLayer = async () =>
   (await server.api("POST", "m/layers/", { token: editor, body: {} })).json.code as string;
+/** The id of an entry in the bin. */
+const deletedLayer = async (): Promise<number> => {
+  const code = await newLayer();
+  await server.api("DELETE", `m/layers/${code}/`, { token: editor });
+  return (await server.api("GET", "bin/?limit=1", { token: admin })).json.entries[0].id;
+};
 const codes = times(900, (n) => `c${n}`).join(",");
 
 /** By method and path, `P` for the project's. What is not here has no such inputs, and the test fails for it. */
@@ -185,6 +191,12 @@ const entries: Readonly<Record<string, () => Promise<readonly Entry[]> | readonl
     get("/tms/p/m/tile.mvt.json"),
     get("/tms/p/wide/tile.mvt.json"),
   ],
+  "GET P/bin/": () => [get("bin/?limit=1000", { token: admin })],
+  "POST P/bin/:entry/restore/": async () => [
+    await json(`bin/${await deletedLayer()}/restore/`, {}, { token: admin, clients: 1 }),
+  ],
+  "DELETE P/bin/:entry/": async () => [get(`bin/${await deletedLayer()}/`, { token: admin, clients: 1 })],
+  "DELETE P/bin/": () => [get("bin/", { token: admin, clients: 1 })],
   "GET P/keys/": () => [get("keys/", { token: admin })],
   "POST P/keys/": async () => [await json("keys/", { name: "n".repeat(200) }, { token: admin })],
   "DELETE P/keys/:id/": async () => {

@@ -215,6 +215,32 @@ const schemas = {
       .describe("The key itself: in the answer that has just made it, and never again")
       .optional(),
   }),
+  BinEntry: z.object({
+    id: id.describe("Of the entry; addresses of the bin have it"),
+    kind: z.enum(["map", "folder", "layer", "column"]),
+    code: z.string(),
+    name: z.string(),
+    map: z.string().describe("Code that the map had when this was deleted from it"),
+    layer: z.string().nullable().describe("Code of the layer that a column was in"),
+    bytes: z
+      .int()
+      .describe("What it takes: tables with indexes, images and attached files; of columns about"),
+    deleted: z.iso.datetime(),
+    deleted_by: z.string().describe("Login; empty = the operator"),
+    until: z.iso.datetime().describe("When it goes for good"),
+  }),
+  Bin: z.object({
+    bytes: z.int().describe("Of all entries that the caller sees"),
+    entries: z.array(z.looseObject({})).meta({ items: { $ref: "#/components/schemas/BinEntry" } }),
+  }),
+  Restored: z.object({
+    kind: z.enum(["map", "folder", "layer", "column"]),
+    id: id.describe("Of the map, folder, layer or column, as before"),
+    code: z.string(),
+    map: z.string().describe("Code of the map that it is in, or is"),
+    layer: z.string().nullable().describe("Code of the layer that a column is in"),
+    notes: z.array(z.string()).describe("What is not as it was"),
+  }),
   SavedPictures: z.object({
     pictures: z.array(z.looseObject({ path: z.string() })),
     refused: z.record(z.string(), z.string()).describe("Reasons by path, of at most 100"),

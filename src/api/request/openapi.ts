@@ -24,6 +24,7 @@ const pathParameters: Readonly<Record<string, { schema: JsonSchema; description:
   column: { schema: code, description: "Code of the column" },
   object: { schema: id, description: "Id of the object, as in `svc_id`" },
   id: { schema: id, description: "Id of the key, as the list has it" },
+  entry: { schema: id, description: "Id of the entry, as the list has it" },
   job: { schema: code, description: "Id of the import, from the answer to it" },
   path: {
     schema: code,
@@ -253,6 +254,7 @@ const reasons = {
   401: "A token is required but missing, unknown or expired.",
   403: "The caller does not have the necessary rights.",
   404: "The project has no such map, layer, folder, column, object or file.",
+  409: "What others have made since stands in the way.",
   412: "What the request was meant for has changed: its ETag is not in If-Match.",
   413: "The request body is larger than the limit of the operation.",
   429: "The client has sent more requests in a minute than the installation allows. Retry after Retry-After seconds.",

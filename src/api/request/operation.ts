@@ -79,7 +79,7 @@ export interface Description {
    * Errors of this operation: statuses, and codes of the 500 body. Those common to all operations of its kind are added
    * by `openapi.ts`.
    */
-  readonly refuses?: readonly (401 | 403 | 404 | 412 | ExecutionCode)[];
+  readonly refuses?: readonly (401 | 403 | 404 | 409 | 412 | ExecutionCode)[];
 }
 
 /** Input of a request. Each part is parsed when the handler calls for it, so that rights can be checked first. */

@@ -1,4 +1,5 @@
 import { mayRead, requireRight, rightsOn } from "../../access/rights.js";
+import { deleterOf } from "../../catalog/bin.js";
 import {
   changeFolder,
   createFolder,
@@ -103,6 +104,7 @@ async function remove(
   await deleteFolder(services.db, map.id, folder.id, {
     parentId: (await body()).parent_id,
     mayDelete: (id) => (rightsOn(map, caller, { id }) & Right.editStructure) !== 0,
+    by: deleterOf(services.config, caller),
   });
   await services.changes.propagate();
   return answer(caller, true);

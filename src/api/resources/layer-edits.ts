@@ -1,4 +1,5 @@
 import { requireRight } from "../../access/rights.js";
+import { deleterOf } from "../../catalog/bin.js";
 import { changeLayer, createLayer, deleteLayer, type NewLayer } from "../../catalog/layers.js";
 import { type LayerNode, type MapState, Right } from "../../catalog/state.js";
 import type { Reply, Request } from "../../http/types.js";
@@ -91,7 +92,7 @@ async function change(
 
 async function remove(request: Request, services: Services): Promise<Reply> {
   const { map, layer, caller } = await layerContext(request, services, toEditStructure);
-  await deleteLayer(services.db, map.id, layer.id);
+  await deleteLayer(services.db, map.id, layer.id, deleterOf(services.config, caller));
   await services.changes.propagate();
   return answer(caller, null);
 }

@@ -1,4 +1,5 @@
 import { requireRight, rightsOn } from "../../access/rights.js";
+import { deleterOf } from "../../catalog/bin.js";
 import { changeMap, deleteMap } from "../../catalog/maps.js";
 import { type LayerNode, type MapState, Right } from "../../catalog/state.js";
 import { Failure, failed } from "../../errors.js";
@@ -95,7 +96,10 @@ function invalidStyle(error: unknown): Failure {
 
 async function remove(request: Request, services: Services): Promise<Reply> {
   const { map, caller } = await administeredMap(request, services);
-  await deleteMap(services.db, map.id, (id) => (rightsOn(map, caller, { id }) & Right.editStructure) !== 0);
+  await deleteMap(services.db, map.id, {
+    mayDelete: (id) => (rightsOn(map, caller, { id }) & Right.editStructure) !== 0,
+    by: deleterOf(services.config, caller),
+  });
   await services.changes.propagate();
   return answer(caller, null);
 }

@@ -1,3 +1,4 @@
+import { deleterOf } from "../../catalog/bin.js";
 import { idNames } from "../../catalog/id-alias.js";
 import { type Column, type LayerNode, localName } from "../../catalog/state.js";
 import { type ColumnInput, changeColumn, createColumn, deleteColumn } from "../../catalog/structure.js";
@@ -68,7 +69,8 @@ async function change(
 async function remove(request: Request, services: Services): Promise<Reply> {
   const context = await structureContext(request, services);
   const { layer } = context;
-  await deleteColumn(services.db, targetOf(context, layer), request.params.column!);
+  const by = deleterOf(services.config, context.caller);
+  await deleteColumn(services.db, targetOf(context, layer), request.params.column!, by);
   await services.changes.propagate();
   return answer(context.caller, null);
 }

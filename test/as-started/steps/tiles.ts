@@ -40,6 +40,22 @@ export const tileSteps: readonly Step[] = [
     },
   },
   {
+    name: "a map that was deleted comes back from the bin",
+    also: true,
+    walk: async (t, world) => {
+      const newest = async () => (await world.api("GET", "bin/?limit=1")).json.entries[0];
+      await world.makeMap("lost", "lost", wide);
+      await world.api("POST", "lost/layers/lost/objects/", { body: { fields: {}, geom: point(10, 10) } });
+      await world.api("DELETE", "lost/");
+      await world.api("POST", `bin/${(await newest()).id}/restore/`, { body: { code: "found" } });
+      t.same(await world.colour("found", here), [255, 0, 0, 255]);
+      await world.api("DELETE", "found/");
+      await world.api("DELETE", `bin/${(await newest()).id}/`);
+      await world.api("DELETE", "bin/");
+      t.same((await world.api("GET", "bin/")).json.entries, []);
+    },
+  },
+  {
     name: "tiles by rows from the south, as tilemapresource.xml has them",
     also: true,
     walk: async (t, world) => {

@@ -123,6 +123,11 @@ const statuses: readonly (readonly [status: number, meaning: string, remedy: str
   ],
   [405, "The address has no such method; `Allow` lists those that it has.", "Use one of these."],
   [
+    409,
+    "What others have made since stands in the way of restoring or undoing: the message tells what.",
+    "Restore it with another `code`, or undo the later changes first.",
+  ],
+  [
     412,
     "What you change has been changed by somebody else meanwhile.",
     "Read it again, and repeat the change on it.",

@@ -120,6 +120,8 @@ const meanings: Readonly<Record<string, string>> = {
   "render.mapBytes":
     "How much memory maps that are loaded for drawing may take in one node. It is an estimate.",
   "render.memoryBytes": "The process that draws is replaced when it has grown beyond this.",
+  "bin.days":
+    "For how many days deleted maps, folders, layers and columns can be restored. 0 = nothing is kept of them.",
   "transfer.jobsPerHost":
     "The processes that read imports and write exports are replaced after so many files.",
   "transfer.deadlineMs": "How long an import may take, and how long it may wait before, in milliseconds.",

@@ -1,7 +1,8 @@
--- Trigger of what belongs to a layer: changes the layer's map.
+-- Trigger of what belongs to a layer: changes the layer's map. Layer 0 is that of deleted columns.
 create or replace function column_changed() returns trigger language plpgsql set search_path from current as $$
 begin
-  perform bump_map(n.map_id) from node n where n.id = coalesce(new.layer_id, old.layer_id);
+  perform bump_map(n.map_id) from node n
+    where n.id = coalesce(nullif(new.layer_id, 0), old.layer_id) and n.id <> 0;
   return null;
 end $$;
 

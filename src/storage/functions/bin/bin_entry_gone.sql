@@ -1,0 +1,9 @@
+-- Trigger: what leaves the bin and was not restored is to be removed.
+create or replace function bin_entry_gone() returns trigger language plpgsql set search_path from current as $$
+begin
+  update map set project_id = 0 where id = old.holder_id and project_id = -1;
+  delete from layer_column where old.kind = 'column' and id = old.item_id and layer_id = 0;
+  return null;
+end $$;
+
+create or replace trigger bin_entry_gone after delete on bin for each row execute function bin_entry_gone();
