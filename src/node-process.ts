@@ -39,7 +39,7 @@ process.on("message", (message: ToNode) => {
         node = started;
         // It serves already, but cannot render before its host is ready.
         const { render } = started.services;
-        await inTime(render.whenReady(), hostsMs, () => undefined);
+        await inTime(render.whenReady(), hostsMs, () => undefined).catch(() => undefined);
         sendToParent({ kind: "listening" });
       },
       (error: Error) => {

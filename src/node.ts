@@ -124,6 +124,8 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   const image = createImageHost(config, log);
   const stored = await openBlobs(config);
   const folder = await PictureFolder.open(join(config.dataDir, "drawn-pictures"), { blobs: stored, image });
+  // Behind a pooler the host is told which server it has to lead to, and is started again when that is known later.
+  if (db.isPooled) await db.query("select").catch(() => undefined);
   const render = startRenderHost(config, log, folder.path, () => db.address);
   drawing = render;
   const transfer = createTransferHost(config, log);

@@ -83,7 +83,8 @@ export function addAccessKey(
       "select count(*)::int as count from access_key where project_id = $1",
       [project],
     );
-    if (row!.count >= mostKeys)
+    const { count } = row!;
+    if (count >= mostKeys && count - (await deleteEnded(tx, project)) >= mostKeys)
       throw failed("invalid_value", `A project has at most ${mostKeys} keys: delete some.`);
     const [account] = await tx.query<{ id: number }>(
       // Nobody signs in by it: no password has that hash.
@@ -102,6 +103,13 @@ export function addAccessKey(
     return { id, key };
   });
 }
+
+/** Deletes the keys whose time is over. @returns how many */
+const deleteEnded = (tx: Queryable, project: number): Promise<number> =>
+  tx.execute(
+    "delete from account using access_key k where account.id = k.account_id and k.project_id = $1 and k.ends_at <= now()",
+    [project],
+  );
 
 /** The keys of a project, in the order in which they were made. One whose map or layer is gone has no rights any more. */
 export async function listAccessKeys(db: Queryable, project: number): Promise<AccessKeyInfo[]> {

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "../config.js";
 import type { BlobStore } from "../storage/blob-store.js";
@@ -66,6 +66,7 @@ export async function restoreBackup(
       await blobs.put(exactBytes(folder.blobs.read(key, { signal }), bytes!), key);
       target.progress(missing.length);
     }
+    await requireRestricted(sql);
     await runPostgres(
       "psql",
       [
@@ -86,6 +87,24 @@ export async function restoreBackup(
       { cause: error },
     );
   }
+}
+
+/**
+ * Else psql would run programs that a backup names in the middle of its SQL (CVE-2025-8714).
+ * @throws Error when pg_restore is too old to keep it from that
+ */
+async function requireRestricted(sql: string): Promise<void> {
+  const file = await open(sql);
+  try {
+    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(4_096), position: 0 });
+    if (/^\\restrict /m.test(buffer.toString("utf8", 0, bytesRead))) return;
+  } finally {
+    await file.close();
+  }
+  throw new Error(
+    "This pg_restore would let a backup run programs of this machine: update the package postgresql-client, to 15.14, 16.10, " +
+      "17.6 or later. Nothing was changed in the database.",
+  );
 }
 
 /** What follows when the database is as it was in the backup. */

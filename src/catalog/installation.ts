@@ -55,10 +55,15 @@ const namedSql = `select (select id from installation) as id, array(
     union all (select blob from picture limit 10)
     union all (select blob from font limit 10)) as named`;
 
-/** Looks, and changes nothing. @param query of a session in the schema of Mapwright */
+/**
+ * Looks, and changes nothing.
+ * @param query of a session in the schema of Mapwright
+ * @param given a mark that this process has made, whose commit may have failed
+ */
 export async function compareStore(
   query: Pick<Queryable, "query">,
   blobs: Pick<BlobStore, "mark" | "size">,
+  given?: string,
 ): Promise<StoreState> {
   // Before the row: who marks both begins with the row.
   const mark = await blobs.mark();
@@ -68,6 +73,7 @@ export async function compareStore(
   const foreign = mark === undefined ? "missing" : "another's";
   // A database with its id has a store: on a second machine an empty one is none, also before there are blobs.
   if (id !== null) return foreign;
+  if (mark !== undefined && mark === given) return "unmarked";
   if (named.length === 0) return mark === undefined ? "unmarked" : foreign;
   // Installations from before there were marks, and backups of them.
   return (await someAreThere(named, blobs)) ? "unmarked" : foreign;
@@ -84,18 +90,24 @@ async function someAreThere(keys: readonly string[], blobs: Pick<BlobStore, "siz
   return false;
 }
 
+interface Claim {
+  /** The mark that it has given the store. */
+  given?: string;
+}
+
 /** As `compareStore`, and marks what is not marked yet; several nodes may do so at once. */
-async function claimStore(db: Database, blobs: BlobStore): Promise<StoreState> {
+async function claimStore(db: Database, blobs: BlobStore, claim: Claim): Promise<StoreState> {
   if ((await compareStore(db, blobs)) === "ours") return "ours";
   return db.transaction(async (tx) => {
     // Another node may have marked one of the two just now.
     await tx.execute("lock table installation in share row exclusive mode");
-    const state = await compareStore(tx, blobs);
+    const state = await compareStore(tx, blobs, claim.given);
     if (state !== "unmarked") return state;
     const [row] = await tx.query<{ id: string }>(
       "insert into installation (id) values (coalesce($1::uuid, gen_random_uuid())) returning id",
       [(await blobs.mark()) ?? null],
     );
+    claim.given = row!.id;
     await blobs.setMark(row!.id);
     return "ours";
   });
@@ -104,6 +116,7 @@ async function claimStore(db: Database, blobs: BlobStore): Promise<StoreState> {
 /** Looks at the store again and again, as folders come and go, and logs what is wrong. */
 export class StoreWatch {
   private last: StoreState | "away" = "unmarked";
+  private readonly claim: Claim = {};
   private looking: Promise<boolean> | undefined;
   private until = Number.NEGATIVE_INFINITY;
 
@@ -136,7 +149,7 @@ export class StoreWatch {
   private async look(): Promise<boolean> {
     const { db, blobs, log, place = "folder" } = this.on;
     try {
-      const state = await claimStore(db, blobs);
+      const state = await claimStore(db, blobs, this.claim);
       if (state !== this.last) {
         if (isForeign(state)) log.error(storeProblems[place][state], "files are not this installation's");
         else if (isForeign(this.last)) log.info("files are this installation's again");

@@ -39,6 +39,10 @@ const reserved = new Set([
   "history",
 ]);
 
+/** SQL of maps from before their code was reserved: what is read at their address is something else now. */
+export const reservedMapsSql = `select m.id::int, p.code as project, m.code from mapwright.map m join mapwright.project p on p.id = m.project_id
+  where not p.hidden and m.code in (${[...reserved].map((code) => `'${code}'`).join(", ")}) order by 2, 3`;
+
 /** @throws Failure invalid_code */
 export function checkMapCode(given: string): string {
   const code = checkCode(given);

@@ -3,6 +3,7 @@ import { mkdtemp, rmdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
+import { reservedMapsSql } from "../catalog/maps.js";
 import type { Config } from "../config.js";
 import type { DatabaseHost } from "../database-hosts.js";
 import { programName } from "../program-name.js";
@@ -116,7 +117,8 @@ async function checkServer(url: string, isDirect: boolean): Promise<Check[]> {
         : "install the packages postgresql-15-postgis-3 and postgresql-contrib";
       checks.push(version === null ? bad(name, "absent", advice) : good(name, version));
     }
-    return [...checks, await checkSchema(client)];
+    const schema = await checkSchema(client);
+    return [...checks, schema, ...(schema.ok ? await checkMapCodes(client) : [])];
   } catch (error) {
     if (error instanceof UnfitSession) return [bad("PostgreSQL", error.message, error.advice)];
     return [bad("PostgreSQL", reasonOf(error), "see the database's log")];
@@ -139,6 +141,17 @@ async function checkSchema(client: pg.ClientBase): Promise<Check> {
   } catch (error) {
     return bad("schema", reasonOf(error), `see ${programName()} help upgrade`);
   }
+}
+
+/** Maps whose address is that of something else since an upgrade. */
+async function checkMapCodes(client: pg.ClientBase): Promise<Check[]> {
+  const { rows } = await client.query<{ id: number; project: string; code: string }>(reservedMapsSql);
+  if (rows.length === 0) return [];
+  const found = `reserved: ${rows.map(({ project, code }) => `${project}/${code}`).join(", ")}`;
+  const advice = rows.map(({ id, code }) => `UPDATE mapwright.map SET code = '${code}2' WHERE id = ${id}`);
+  return [
+    bad("codes of maps", found, `give them others, as the owner of the database: ${advice.join("; ")}`),
+  ];
 }
 
 /** Native libraries, each loaded in a process of its own: a crash ends only that process. */

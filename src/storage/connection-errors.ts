@@ -70,8 +70,9 @@ export const endsConnection = (error: unknown): boolean =>
   error.severity === "FATAL" ||
   error.severity === "PANIC" ||
   error.code === readOnlyCode ||
-  // Of a pooler, too: the connection to the server is lost.
-  error.code?.startsWith("08") === true;
+  // A pooler has lost its connection to the server. PostgreSQL says of its own errors, and of those that it has of others such
+  // as the servers of foreign tables, which of its routines raised them.
+  (error.code?.startsWith("08") === true && error.routine === undefined);
 
 /**
  * Gives the error of a cancelled statement the code query_canceled, as other cancelled statements have it: GEOS says with an

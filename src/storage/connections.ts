@@ -234,7 +234,7 @@ export class Connections {
   private giveBack(client: pg.PoolClient, failed: Error | undefined, leave: () => void): void {
     const connection = connectionOf(client);
     const broken = failed ?? refusalOf(client);
-    if (broken && (isReadOnly(broken) || refusalOf(client))) this.demoted(client);
+    if (broken && (isReadOnly(broken) || refusalOf(client))) this.demoted(client, broken);
     const done = (error: Error | undefined) => {
       connection.off("readyForQuery", ready);
       client.off("end", ended);
@@ -266,6 +266,7 @@ export class Connections {
       keeper: this.keeper,
       settings: { ...settingsOf(0), ...ofTransactions },
       connect: () => this.openClient(),
+      connectPast: () => this.dedicated(),
       currentServer: () => server.current,
     });
   }
@@ -334,10 +335,11 @@ export class Connections {
   }
 
   /** The server of this connection takes no writes any more: no other connection to it is used again. */
-  private demoted(client: pg.ClientBase): void {
+  private demoted(client: pg.ClientBase, error: Error): void {
     const host = this.open.hostOf(client);
     if (host) this.primary.lose(host);
-    if (this.pooled.has(client)) this.renew();
+    // Of connections to a pooler none has a server of its own.
+    if (this.pooled.has(client) && !(error instanceof AnotherServer)) this.renew();
   }
 
   counts(): DatabaseCounts {

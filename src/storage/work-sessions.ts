@@ -7,16 +7,13 @@ import { settingStatement, type TransactionSettings } from "./transaction-settin
 
 /** Sessions of work beside the pool, which holds locks: imports, and what the server does in the background. */
 
-/** Longest time of a statement that no transaction may have around it, behind a pooler: no setting of ours bounds it. */
-const aloneMs = 3_600_000;
-
 type Values = readonly unknown[];
 
 export interface WorkSession {
   /** Settings of all statements from now on. */
   set(settings: TransactionSettings): Promise<void>;
   query<Row extends object>(text: string, values?: Values): Promise<{ readonly rows: Row[] }>;
-  /** A statement that no transaction may have around it: behind a pooler it has no setting of ours, so it names all schemas. */
+  /** A statement that no transaction may have around it. */
   alone(text: string): Promise<void>;
   /** @param key SQL with placeholders for the values (`advisory-locks.ts`) */
   tryLock(key: string, values?: Values): Promise<boolean>;
@@ -113,6 +110,8 @@ export interface PooledWorkOptions {
   readonly settings: TransactionSettings;
   /** Opens a connection to the pooler. */
   readonly connect: () => Promise<pg.Client>;
+  /** Opens one past it. */
+  readonly connectPast: () => Promise<pg.Client>;
   readonly currentServer: () => Promise<string> | string;
 }
 
@@ -120,6 +119,8 @@ export interface PooledWorkOptions {
 export class PooledWork implements WorkSession, LockHolder {
   private settings: TransactionSettings;
   private client: Promise<pg.Client> | undefined;
+  /** Runs a statement past the pooler. */
+  private apart: pg.Client | undefined;
   private readonly held: (readonly [key: string, values: Values])[] = [];
   private readonly listeners: ((error: Error) => void)[] = [];
   private hasEnded = false;
@@ -142,11 +143,18 @@ export class PooledWork implements WorkSession, LockHolder {
     return runSetting<Row>(client, setting, text, values);
   }
 
+  /** Past the pooler: it has no transaction whose settings could bound it. */
   async alone(text: string): Promise<void> {
-    const client = await this.opened();
-    this.requireLocks();
-    const timer = setTimeout(() => void cancelOnce(client), aloneMs).unref();
-    await client.query(text).finally(() => clearTimeout(timer));
+    const client = await this.options.connectPast();
+    this.apart = client;
+    try {
+      await client.query(setText(this.settings));
+      this.requireLocks();
+      await client.query(text);
+    } finally {
+      this.apart = undefined;
+      await client.end().catch(() => undefined);
+    }
   }
 
   /** One session has its locks and its statements else, and loses both at once. @throws Failure busy */
@@ -196,8 +204,8 @@ export class PooledWork implements WorkSession, LockHolder {
   }
 
   async cancel(): Promise<void> {
-    const client = await this.client?.catch(() => undefined);
-    if (client) await cancelOnce(client);
+    const clients = [await this.client?.catch(() => undefined), this.apart];
+    await Promise.all(clients.map((client) => client && cancelOnce(client)));
   }
 
   async end(): Promise<void> {

@@ -1,5 +1,6 @@
 import t from "tap";
 import { setGrant } from "../../src/access/grants.js";
+import { checkPostgres } from "../../src/commands/checks.js";
 import { addObject, makeMap, makeStyledLayer, square } from "../support/maps.js";
 import { startServer, waitFor } from "../support/server.js";
 
@@ -208,6 +209,31 @@ t.test("what is not understood is told", async (t) => {
     t.equal((await api("POST", "keys/", { token: admin, body })).status, status, JSON.stringify(body));
   t.equal(await status("DELETE", "keys/none/", admin), 404);
   t.match((await api("POST", "", { token: admin, body: { code: "keys" } })).json, { code: "invalid_code" });
+});
+
+t.test("one that is over makes room for another", async (t) => {
+  await server.sql.query(`
+    with made as (insert into account (login, password_hash) select 'key:' || gen_random_uuid(), '' from generate_series(1, 1000)
+      returning id)
+    insert into access_key (account_id, project_id, name, hash, created_by)
+      select made.id, project.id, 'many', made.id::text, '' from made, project where project.code = 'p'`);
+  const body = { name: "more" };
+  t.match((await api("POST", "keys/", { token: admin, body })).json, { code: "invalid_value" });
+  await server.sql.query("update access_key set ends_at = now() where name = 'many'");
+  await make(body);
+  t.equal((await server.sql.query("select from access_key where name = 'many'")).rowCount, 0);
+});
+
+t.test("a map that had that code before is told by doctor, and takes another code", async (t) => {
+  await makeMap(server, "before");
+  await server.sql.query("update map set code = 'keys' where code = 'before'");
+  const told = async () =>
+    (await checkPostgres(server.database.url)).filter(({ name }) => name === "codes of maps");
+  const [check] = await told();
+  t.match(check, { ok: false, found: /p\/keys/ });
+  await server.sql.query(/UPDATE .*/.exec(check!.advice!)![0]);
+  await waitFor(async () => (await status("GET", "keys2/", admin)) === 200);
+  t.same(await told(), []);
 });
 
 t.test("its use is told, and it goes with its map and its project", async (t) => {

@@ -266,6 +266,29 @@ t.test("a store that is not the one of the database is told from it, and is neve
   t.equal(await (await get(file.path)).text(), "here");
 });
 
+t.test("a store is marked whose first mark was not committed", async (t) => {
+  const { sql } = server;
+  const { rows } = await sql.query("select id from installation");
+  await sql.query("create table kept_files as select * from file");
+  await sql.query(`
+    delete from installation; delete from file;
+    create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$;
+    create constraint trigger refuse after insert on installation deferrable initially deferred
+      for each row execute function refuse()`);
+  const base = await mkdtemp(join(tmpdir(), "mapwright-store-"));
+  t.teardown(() => rm(base, { recursive: true, force: true }));
+  const store = new FolderBlobStore(base);
+  const watch = new StoreWatch({ db, blobs: store, log: quietLog }, 0);
+  await watch.isOurs();
+  t.type(await store.mark(), "string");
+  t.equal(await compareStore(db, store), "another's", "by all that others know");
+  await sql.query("drop trigger refuse on installation");
+  t.equal(await watch.isOurs(), true);
+  t.equal(await compareStore(db, store), "ours");
+  await sql.query("update installation set id = $1", [rows[0].id]);
+  await sql.query("insert into file overriding system value select * from kept_files; drop table kept_files");
+});
+
 t.test("a store that does not answer is asked once, however often somebody wants to know", async (t) => {
   let asked = 0;
   let answer = () => {};

@@ -94,7 +94,13 @@ t.test("a backup that is made while files are attached has each object's file", 
   const restored = await mapwright(elsewhere, "restore", target);
   t.equal(restored.status, 0, restored.stderr);
   const node = await startNode(
-    { ...config, databaseUrl: elsewhere.DATABASE_URL, dataDir: elsewhere.MAPWRIGHT_DATA_DIR, port: 0 },
+    {
+      ...config,
+      databaseUrl: elsewhere.DATABASE_URL,
+      databaseDirectUrl: "",
+      dataDir: elsewhere.MAPWRIGHT_DATA_DIR,
+      port: 0,
+    },
     quietLog,
   );
   t.teardown(() => node.stop(1_000));
@@ -206,6 +212,22 @@ t.test("a damaged one is noticed before anything is lost; old ones go", async (t
   t.equal(refused.status, 1);
   t.match(refused.stderr, /is damaged.*pg_restore failed/s);
   t.same(await contentOf(elsewhere.DATABASE_URL), before);
+});
+
+t.test("one whose SQL names a program runs none, and changes nothing", async (t) => {
+  const own = join(folder, "hostile");
+  const made = await mapwright(source, "backup", own, "--json");
+  const file = join(own, made.json.name, "database");
+  const trace = join(folder, "trace");
+  const bytes = await readFile(file, "latin1");
+  // As long as what it takes the place of.
+  const [statement] = /CREATE FUNCTION mapwright\.[^\0]{200,}/.exec(bytes)!;
+  const hostile = `select 1;\n\\! touch ${trace}\n`.padEnd(statement.length);
+  await writeFile(file, bytes.replace(statement, hostile), "latin1");
+  const elsewhere = await empty();
+  t.match(await mapwright(elsewhere, "restore", own), { status: 1, stderr: /restricted/ });
+  t.notOk((await readdir(folder)).includes("trace"));
+  t.same(await contentOf(elsewhere.DATABASE_URL), {});
 });
 
 t.test(
@@ -340,8 +362,12 @@ t.test(
 t.test("a server that runs meanwhile notices that it has other data", async (t) => {
   const own = await startServer();
   t.teardown(() => own.stop());
-  const { databaseUrl, dataDir } = own.nodes[0]!.services.config;
-  const variables = { DATABASE_URL: databaseUrl, MAPWRIGHT_DATA_DIR: dataDir };
+  const { databaseUrl, databaseDirectUrl, dataDir } = own.nodes[0]!.services.config;
+  const variables = {
+    DATABASE_URL: databaseUrl,
+    MAPWRIGHT_DATABASE_DIRECT_URL: databaseDirectUrl,
+    MAPWRIGHT_DATA_DIR: dataDir,
+  };
   t.equal((await mapwright(variables, "backup", join(folder, "own"))).status, 0);
   await makeMap(own, "later");
   const seen = async () => (await fetch(`${own.url}/tms/p/later/0/0/0.png`)).status;

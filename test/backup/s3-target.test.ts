@@ -25,7 +25,11 @@ t.teardown(() => rm(folder, { recursive: true, force: true }));
 const server = await startServer();
 t.teardown(() => server.stop());
 const { config } = server.nodes[0]!.services;
-const source = { DATABASE_URL: config.databaseUrl, MAPWRIGHT_DATA_DIR: config.dataDir };
+const source = {
+  DATABASE_URL: config.databaseUrl,
+  MAPWRIGHT_DATABASE_DIRECT_URL: config.databaseDirectUrl,
+  MAPWRIGHT_DATA_DIR: config.dataDir,
+};
 await makeMap(server, "m");
 await makeFileLayer(server, "a");
 await mkdir(join(config.dataDir, "icons"), { recursive: true });
@@ -116,8 +120,12 @@ t.test("another installation's backups are left alone", async (t) => {
   const other = await startServer();
   t.teardown(() => other.stop());
   await waitFor(() => other.nodes[0]!.services.store.isOurs());
-  const { databaseUrl, dataDir } = other.nodes[0]!.services.config;
-  const variables = { DATABASE_URL: databaseUrl, MAPWRIGHT_DATA_DIR: dataDir };
+  const { databaseUrl, databaseDirectUrl, dataDir } = other.nodes[0]!.services.config;
+  const variables = {
+    DATABASE_URL: databaseUrl,
+    MAPWRIGHT_DATABASE_DIRECT_URL: databaseDirectUrl,
+    MAPWRIGHT_DATA_DIR: dataDir,
+  };
   t.match(await mapwright(variables, "backup", target, "--keep", "1"), {
     status: 1,
     stderr: /has backups of another installation/,

@@ -1,4 +1,6 @@
+import type { ChildProcess } from "node:child_process";
 import { createHash } from "node:crypto";
+import { subscribe } from "node:diagnostics_channel";
 import { setTimeout as pause } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { freshDatabase } from "../support/database.js";
@@ -12,6 +14,8 @@ const database = await freshDatabase();
 const mostSessions = 8;
 const settings = `default_pool_size = ${mostSessions}\nserver_round_robin = 1`;
 const pooler = await startPgBouncer(database.url, "transaction", settings);
+const started: ChildProcess[] = [];
+subscribe("child_process", (message) => started.push((message as { process: ChildProcess }).process));
 const server = await startServer({
   nodes: 2,
   databaseUrl: database.url,
@@ -58,6 +62,11 @@ async function isFresh(t: Test, before: string, what: string): Promise<string> {
   t.equal(one.body, other.body, `${what}: on both nodes`);
   return one.body;
 }
+
+t.test("each node has started its render host once", (t) => {
+  t.equal(started.filter(({ spawnargs }) => spawnargs.includes("render")).length, 2);
+  t.end();
+});
 
 t.test("an edit is in the next tile of both nodes, and waits for nobody", async (t) => {
   let before = (await tileOf(0)).body;

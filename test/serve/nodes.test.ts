@@ -1,3 +1,5 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -84,6 +86,18 @@ for (const [trouble, begin] of Object.entries(troubles)) {
     },
   );
 }
+
+t.test("a node that is stopped before its hosts are ready ends as it should", async (t) => {
+  const child = fork(new URL("../../src/node-process.js", import.meta.url), { stdio: "ignore" });
+  t.teardown(() => child.kill("SIGKILL"));
+  const exit = once(child, "exit");
+  child.send({ kind: "start", config });
+  await waitFor(
+    async () => (await fetch(`http://127.0.0.1:${port}/health/live`).catch(() => undefined))?.ok === true,
+  );
+  child.send({ kind: "stop", requestMs: 1_000, drainMs: 0 });
+  t.same(await exit, [0, null]);
+});
 
 t.test("nodes stop while no process can be made", async (t) => {
   const nodes = open(t);

@@ -1,8 +1,10 @@
 import t from "tap";
 import { openDatabase } from "../../src/storage/postgres.js";
 import { freshDatabase } from "../support/database.js";
+import { lockWaiters } from "../support/locks.js";
 import { quietLog } from "../support/log.js";
 import { startPgBouncer } from "../support/pgbouncer.js";
+import { waitFor } from "../support/server.js";
 
 /** Statements through PgBouncer in transaction mode, whose few sessions are each transaction's anew. */
 
@@ -77,6 +79,10 @@ t.test("errors are those of the statement", async (t) => {
     db.transaction((tx) => tx.execute("select 1 / 0")),
     { code: "22012" },
   );
+  // As a foreign table has it whose server is away.
+  await t.rejects(db.execute("do $$ begin raise exception using errcode = '08001'; end $$"), {
+    code: "08001",
+  });
   t.same(await db.query("select 1 as one"), [{ one: 1 }]);
 });
 
@@ -152,4 +158,54 @@ t.test("work whose locks are lost does nothing more, and one lock has one owner"
   t.ok(lost > 0);
   t.same((await other.query("select 1 as one")).rows, [{ one: 1 }], "one that had none goes on");
   t.equal(await other.tryLock("$1::bigint", [4_711]), true);
+});
+
+t.test(
+  "a statement that no transaction may have around it has the settings of its work, and can be cancelled",
+  async (t) => {
+    const { default: pg } = await import("pg");
+    const work = await db.working();
+    const holder = new pg.Client({ connectionString: database.url });
+    await holder.connect();
+    t.teardown(() => Promise.all([work.end(), holder.end()]));
+    await holder.query("create table public.held (id int)");
+    await holder.query("begin; lock table public.held");
+    const create = "create index concurrently on public.held (id)";
+    await work.set({ lock_timeout: "100ms" });
+    await t.rejects(work.alone(create), { code: "55P03" });
+    await work.set({ lock_timeout: "1min" });
+    const waiting = work.alone(create);
+    waiting.catch(() => undefined);
+    await lockWaiters(holder);
+    await work.cancel();
+    await t.rejects(waiting, { code: "57014" });
+    await holder.query("rollback; drop table public.held");
+  },
+);
+
+t.test("a pooler that leads elsewhere costs the connections that meet it, and no others", async (t) => {
+  const own = await startPgBouncer(database.url, "transaction");
+  const other = await freshDatabase();
+  const moving = openDatabase({
+    url: own.url,
+    directUrl: database.url,
+    connections: 6,
+    statementTimeoutMs: 7_000,
+    log: quietLog,
+  });
+  t.teardown(async () => {
+    await moving.close();
+    await own.stop();
+    await other.drop();
+  });
+  await Promise.all(Array.from({ length: 6 }, () => moving.write("select pg_sleep(0.3)")));
+  const { total } = moving.counts();
+  own.change("transaction", "", other.url);
+  await waitFor(() =>
+    moving.query("select 1").then(
+      () => false,
+      () => true,
+    ),
+  );
+  t.equal(moving.counts().total, total - 2, "it was tried twice");
 });
