@@ -1,5 +1,5 @@
 -- expands
--- functions: fb8f5aaa3d3280013f17ac61ce560842
+-- functions: ce3a9fbea663c61ee8d782b180f43219
 -- The bin: what was deleted, and can be restored as long as it is here. Its maps, and folders and layers in maps of their own,
 -- belong to a hidden project, so that nothing that is asked finds them; what hangs on them is left as it is. What leaves the bin
 -- without being restored moves on to the project of what is to be removed (015_deletion.sql).
