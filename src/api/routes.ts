@@ -29,6 +29,7 @@ import { objectGeometryOperations } from "./resources/object-geometry.js";
 import { objectListOperations } from "./resources/object-lists.js";
 import { objectOperations } from "./resources/objects.js";
 import { pictureOperations } from "./resources/pictures.js";
+import { previewOperations } from "./resources/preview.js";
 import { publishOperations } from "./resources/publish.js";
 import { refreshOperations } from "./resources/refresh.js";
 import { searchOperations } from "./resources/search.js";
@@ -79,6 +80,7 @@ const resources: readonly Operation[] = [
   ...refreshOperations,
   ...makevalidOperations,
   ...visualizationOperations,
+  ...previewOperations,
   ...importOperations,
   ...importJobOperations,
   ...exportOperations,

@@ -96,6 +96,8 @@ interface PlanInputs {
   readonly language: string;
   /** The change count at which the maps were current; -1 when they are outdated already. */
   readonly asOf: number;
+  /** Whether it is only looked at, so that nothing is made ready for it. */
+  readonly isTried?: boolean;
 }
 
 interface Drawing {
@@ -126,8 +128,14 @@ export class Planner {
     });
   }
 
-  /** The plan for the layers of the address that `caller` may read. The caller must be allowed to read the map. */
-  async plan(map: MapState, caller: Caller, address: TileAddress): Promise<Plan> {
+  /**
+   * As `plan`, for a map that is not the catalogue's, as with a style that is not saved: it is made anew, and kept nowhere.
+   */
+  async tried(map: MapState, caller: Caller, address: TileAddress): Promise<Plan> {
+    return this.make({ ...(await this.inputsOf(map, caller, address)), isTried: true });
+  }
+
+  private async inputsOf(map: MapState, caller: Caller, address: TileAddress): Promise<PlanInputs> {
     const isBuiltin = address.builtinBase || map.project.baseMap.kind === "builtin";
     const base = address.base && isBuiltin ? await this.baseMap() : undefined;
     const readable = (layer: LayerNode) => (rightsOn(map, caller, layer) & Right.read) !== 0;
@@ -135,10 +143,10 @@ export class Planner {
     const { languages } = map.project;
     // Unknown languages are drawn as the main one, and share its plan.
     const language = languages.find((known) => known === address.language) ?? languages[0];
-    const { catalog, changes, count } = this.options;
+    const { catalog, count } = this.options;
     // Nothing was awaited since the base map was looked up.
     const asOf = catalog.isCurrent(map) && (!base || catalog.isCurrent(base)) ? count.now : -1;
-    const inputs: PlanInputs = {
+    return {
       map,
       layers,
       base,
@@ -149,6 +157,13 @@ export class Planner {
       language,
       asOf,
     };
+  }
+
+  /** The plan for the layers of the address that `caller` may read. The caller must be allowed to read the map. */
+  async plan(map: MapState, caller: Caller, address: TileAddress): Promise<Plan> {
+    const { changes } = this.options;
+    const inputs = await this.inputsOf(map, caller, address);
+    const { base, layers, language } = inputs;
     const key = [
       this.snapshotId(map),
       base ? this.snapshotId(base) : Number(inputs.hasBase),
@@ -240,7 +255,7 @@ export class Planner {
       hasBase && baseMap.kind === "tiles"
         ? externalPart(this.options.services, serviceOf(baseMap), `p${map.project.id}`)
         : undefined;
-    await this.wantThinnings(styledMap, pause);
+    if (!inputs.isTried) await this.wantThinnings(styledMap, pause);
     for (const one of styledBase ? [styledMap, styledBase] : [styledMap])
       await prepareParts(one, { atAntimeridian: false }, pause);
     const ids = [styledMap, styledBase].flatMap((one) => one?.layers.map(({ layer }) => layer.id) ?? []);

@@ -144,12 +144,7 @@ export class TileService<P extends TilePlan = Plan, F extends TileEncoding = Til
       metaKey = `${key}/alone`;
     }
     const { origin, count } = drawn;
-    if (this.options.bad.tried(plan, origin.z).length > 0) {
-      await changes.locate(plan.layers);
-      const elsewhere = layersElsewhere(plan, origin, count);
-      const refused = this.options.bad.refused(plan, origin.z, { elsewhere, admitted });
-      if (refused.length > 0) throw new LayersMissing(refused, true);
-    }
+    await this.refuseBad(plan, drawn, admitted);
     // Read before the render: whatever is committed later has a higher version.
     const versions = this.versionsOf(plan);
     const index = (coord.y - origin.y) * count + (coord.x - origin.x);
@@ -161,6 +156,40 @@ export class TileService<P extends TilePlan = Plan, F extends TileEncoding = Til
         this.produce({ plan, origin, count, format, quality, versions, signal, client, metaKey }),
     });
     return this.served("render", tiles[index]!);
+  }
+
+  /** @throws LayersMissing when layers could not be drawn lately */
+  private async refuseBad(plan: P, { origin, count }: Square, admitted: Set<string>): Promise<void> {
+    if (this.options.bad.tried(plan, origin.z).length === 0) return;
+    await this.options.changes.locate(plan.layers);
+    const elsewhere = layersElsewhere(plan, origin, count);
+    const refused = this.options.bad.refused(plan, origin.z, { elsewhere, admitted });
+    if (refused.length > 0) throw new LayersMissing(refused, true);
+  }
+
+  /**
+   * A tile of a plan that nobody else has: it is made alone, without a look at what there is, and kept nowhere. Layers that
+   * cannot be drawn are left out.
+   * @throws as `tile`
+   */
+  async tried({ coord, format, quality, client = "", ...request }: TileRequest<P, F>): Promise<MadeTile> {
+    const { changes, make } = this.options;
+    const square = { origin: coord, count: 1 };
+    const work = { ...square, format, quality, client, signal: request.signal(), metaKey: "" };
+    const admitted = new Set<string>();
+    for (let { plan } = request; ; ) {
+      if (!changes.trusted) await changes.refresh(plan.layers);
+      if (plan.epoch !== changes.epoch) throw new OutdatedPlan();
+      try {
+        await this.refuseBad(plan, square, admitted);
+        const [tile] = await make({ ...work, plan, versions: this.versionsOf(plan) });
+        const missing = [...plan.missing, ...(tile!.missing ?? [])];
+        return missing.length === 0 ? tile! : { ...tile!, missing };
+      } catch (error) {
+        if (!(error instanceof LayersMissing)) throw error;
+        plan = await plan.without(error.layers);
+      }
+    }
   }
 
   /** Metatiles that are being made for waiting requests. */

@@ -140,6 +140,7 @@ export const extensions: readonly string[] = [
   `PUT ${L}/constraints/`,
   `PUT ${L}/visualization/`,
   `DELETE ${L}/visualization/`,
+  `POST ${L}/preview/`,
   `PUT ${L}/vector/`,
   `DELETE ${L}/vector/`,
   `GET ${L}/import/{job}/`,

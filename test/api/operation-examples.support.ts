@@ -157,6 +157,9 @@ export async function walkOperations({ server, secret, password }: ExampleWorld)
     body: { visualSettings: { type: 2, columnCode: "species" } },
   });
   await ask("getLegend", "GET main/layers/trees/legend/");
+  await ask("previewLayer", "POST main/layers/trees/preview/?z=10&x=550&y=687", {
+    body: { css_style: "#trees { marker-fill: #c0392b; marker-width: 12; }" },
+  });
   await ask("deleteVisualization", "DELETE main/layers/trees/visualization/");
   await ask("saveVectorSettings", "PUT main/layers/trees/vector/", {
     body: {

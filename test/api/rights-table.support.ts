@@ -204,6 +204,11 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
     body: { visualSettings: { type: 2, columnCode: "c" } },
   },
   "DELETE P/:map/layers/:layer/visualization/": { need: "edit structure" },
+  "POST P/:map/layers/:layer/preview/": {
+    need: "edit structure",
+    query: "z=0&x=0&y=0",
+    body: { css_style: "#x { line-width: 2; }" },
+  },
   "PUT P/:map/layers/:layer/vector/": { need: "edit structure", body: { vectorSettings: {} } },
   "DELETE P/:map/layers/:layer/vector/": { need: "edit structure" },
   "GET P/:map/layers/:layer/icon/": { need: "look" },

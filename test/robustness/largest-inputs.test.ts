@@ -436,6 +436,13 @@ const entries: Readonly<Record<string, () => Promise<readonly Entry[]> | readonl
   "DELETE P/:map/layers/:layer/visualization/": () => [
     get("m/layers/l/visualization/", { token: editor, clients: 1 }),
   ],
+  "POST P/:map/layers/:layer/preview/": async () => [
+    await json(
+      "m/layers/l/preview/?z=3&x=4&y=4",
+      { css_style: style.replaceAll("#ff0000", "#ff0002") },
+      { clients: 1 },
+    ),
+  ],
   "PUT P/:map/layers/:layer/vector/": async () => [
     await json(`m/layers/${await newLayer()}/vector/`, {
       vectorSettings: { texts: times(900, () => "x".repeat(900)) },

@@ -5,6 +5,8 @@ import { collection, feature, point, type Step } from "../world.js";
 /** Layers that are drawn by the values of their objects. */
 
 const here = { lon: 10, lat: 10, z: 5 };
+/** A tile at the same place, by its numbers from the south. */
+const fromSouth = "z=5&x=16&y=16&base=0";
 
 /** Map `looks`, with sixteen points. */
 export const visualizationSteps: readonly Step[] = [
@@ -40,6 +42,8 @@ export const visualizationSteps: readonly Step[] = [
         },
       }))
         await t.test(name, async (t) => {
+          const tried = await world.api("POST", `looks/layers/points/preview/?${fromSouth}`, { body });
+          t.match(await sharp(tried.bytes).metadata(), { format: "png", width: 256 });
           await world.api("PUT", "looks/layers/points/visualization/", { body });
           const tile = await world.tileAnswer("looks", here);
           t.notOk(tile.bytes.equals(plain), "it is drawn in place of the style");
