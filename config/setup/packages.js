@@ -86,7 +86,11 @@ function needs(purpose) {
       met: () => existsSync("/usr/share/locale/de/LC_MESSAGES/geonames.mo"),
       packages: () => ["libgeonames-common"],
     },
-    { wanted: purpose !== "start", met: () => hasCommand("chromium"), packages: () => ["chromium"] },
+    {
+      wanted: purpose !== "start",
+      met: () => hasCommand("chromium-headless-shell") || hasCommand("chromium"),
+      packages: () => ["chromium-headless-shell"],
+    },
     // Imports and exports are measured beside ogr2ogr.
     { wanted: purpose !== "start", met: () => hasCommand("ogr2ogr"), packages: () => ["gdal-bin"] },
     // The examples of the documentation are run, and its configurations read, as they stand there.

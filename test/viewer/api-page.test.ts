@@ -50,7 +50,7 @@ t.test("behind a path prefix the page finds its files and the API", async (t) =>
   const { page, requests, problems } = await openPage(browser, `${prefixed.url}/geo/docs/api/`, {
     waitForMap: false,
   });
-  await page.locator(".opblock").first().waitFor();
+  await page.locator(".opblock").first().waitFor({ timeout: 60_000 });
   t.same(problems, []);
   await soon(t).ok(() => requests.includes(`${prefixed.url}/geo/openapi.json`));
   await soon(t).match(() => page.locator(".servers").innerText(), `${prefixed.url}/geo`);

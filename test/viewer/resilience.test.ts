@@ -85,18 +85,18 @@ t.test(
       page.evaluate<string[]>(
         `[...document.querySelectorAll(".leaflet-tile-container:has(img)")].map((one) => getComputedStyle(one).filter).sort()`,
       );
-    t.same(await filters(), ["none"]);
+    await soon(t).same(filters, ["none"]);
     const release = await hold(page, "**/tms/**");
     await zoomIn(page);
     await page.waitForSelector(".leaflet-tile-pane img[src*='z=5']", { state: "attached" });
-    t.same(await filters(), ["none", "none"], "twice their size they can be read");
+    await soon(t).same(filters, ["none", "none"], "twice their size they can be read");
     await zoomIn(page);
     await soon(t).same(filters, ["blur(2px)", "none"]);
     await zoom(page, "-");
     await soon(t).same(filters, ["none", "none"], "sharp again, one zoom farther out");
     release();
     await pictureComplete(page);
-    t.same(await filters(), ["none"]);
+    await soon(t).same(filters, ["none"]);
     await page.context().close();
   },
 );

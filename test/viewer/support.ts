@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import type { Test } from "tap";
+import { headlessBrowser } from "../../bench/browser.js";
 import { makeMap, makeStyledLayer, square } from "../support/maps.js";
 import { type Picture, picture } from "../support/pictures.js";
 import type { TestServer } from "../support/server.js";
@@ -75,9 +76,8 @@ export async function makeTown(server: TestServer): Promise<Town> {
 /** @param args more arguments of its own */
 export const launchBrowser = (args: readonly string[] = []): Promise<Browser> =>
   chromium.launch({
-    executablePath: "/usr/bin/chromium",
+    executablePath: headlessBrowser(),
     args: [
-      "--headless=new",
       "--no-sandbox",
       "--disable-gpu",
       "--disable-quic",
