@@ -17,11 +17,28 @@ import { type Counts, runTap } from "./tap.js";
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, "../..");
 
+/** What takes longest begins first: one of these alone at the end would have the machine wait for it. */
+const longest = [
+  "as-started/",
+  "bench/bench",
+  "robustness/largest-inputs",
+  "docs/machine",
+  "simulation/",
+  "viewer/map",
+];
+
+/** Its place in `longest`; after all of these for the others. */
+function turnOf(name: string): number {
+  const turn = longest.findIndex((part) => name.startsWith(part));
+  return turn < 0 ? longest.length : turn;
+}
+
 function testFiles(filters: readonly string[]): string[] {
   return readdirSync(here, { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".test.js"))
     .filter((name) => filters.length === 0 || filters.some((part) => name.includes(part)))
     .sort()
+    .sort((one, other) => turnOf(one) - turnOf(other))
     .map((name) => relative(root, join(here, name)));
 }
 
