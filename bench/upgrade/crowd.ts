@@ -100,6 +100,8 @@ export class Crowd {
       if (before === undefined || after === undefined) continue;
       if (editor !== seer) this.compared++;
       if (before === after) this.stale.push(`${name}, written at ${editor}, seen at ${seer}`);
+      // Nodes that start get their share of the machine.
+      await sleep(20);
     }
   }
 

@@ -3,11 +3,10 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
-import { ensureBaseMap } from "../../src/demo/base-map.js";
 import { sections } from "../../src/docs/contents.js";
 import type { Page } from "../../src/docs/pages.js";
 import { saveAddresses } from "../../src/local-services/data-files.js";
-import { quietLog } from "../support/log.js";
+import { haveBaseMap } from "../support/base-map.js";
 import { startServer, type TestServer } from "../support/server.js";
 import { pagesToRun, rootOf, runSteps, stepsOf } from "./page-run.support.js";
 import { isAnswer } from "./shown-answer.support.js";
@@ -57,13 +56,6 @@ const freePort = (): Promise<number> =>
     });
   });
 
-/** As a server that runs has its base map, those that pages start beside it find one: here without objects. */
-async function haveBaseMap({ nodes, sql }: TestServer): Promise<void> {
-  const { db, transfer, config } = nodes[0]!.services;
-  await ensureBaseMap({ db, transfer, config, log: quietLog }, () => undefined, []);
-  await sql.query("update layer set geometry_kind = 'Polygon' where geometry_kind = 'Unknown'");
-}
-
 /**
  * Tests the examples of a share of the pages, on a server of its own.
  * @param whole more tests, of what all examples together have used: not where `DOCS_PAGES` names some only
@@ -83,7 +75,8 @@ export async function testExamples(share: Share, whole?: (server: TestServer) =>
     await server.stop();
     await rm(base, { recursive: true, force: true });
   });
-  await haveBaseMap(server);
+  // As a server that runs has its base map, those that pages start beside it find one.
+  await haveBaseMap(server.nodes[0]!.services);
   const host = `localhost:${new URL(server.url).port}`;
   const { config } = server.nodes[0]!.services;
   // As beside `npm start`: no variable names a service, they are found by the data folder.

@@ -94,6 +94,7 @@ function watchLocks() {
         "select count(*)::int as n from pg_locks group by pid order by 1 desc",
       );
       found = Math.max(found, rows[0].n);
+      await pause(5);
     }
     return found;
   })();

@@ -79,6 +79,7 @@ async function write(writer: number): Promise<void> {
     if (!(await send(name, place, node, token))) return;
     // On the other node, which has just seen that it is empty.
     if ((await painted(place, 1 - node)) === false) stale.push(name);
+    await sleep(10);
   }
 }
 

@@ -10,6 +10,7 @@ import { loadConfig } from "../../src/config.js";
 import { createServer, type Server } from "../../src/http/server.js";
 import { listenersOn } from "../../src/serve/listeners.js";
 import { freePort } from "../http/harness.js";
+import { haveBaseMapIn } from "../support/base-map.js";
 import { freshDatabase } from "../support/database.js";
 import { quietLog } from "../support/log.js";
 import { freshPrefix, testRedisUrl } from "../support/redis.js";
@@ -20,6 +21,7 @@ import { waitFor } from "../support/server.js";
 const program = fileURLToPath(new URL("../../src/main.js", import.meta.url));
 
 const database = await freshDatabase();
+await haveBaseMapIn(database);
 const dataDir = await mkdtemp(join(tmpdir(), "mapwright-port-"));
 const started: ChildProcess[] = [];
 t.teardown(async () => {

@@ -11,6 +11,7 @@ import { type ProgramNode, programIn } from "../../bench/upgrade/program.js";
 import { addMember } from "../../src/access/accounts.js";
 import { createProject } from "../../src/catalog/projects.js";
 import { openDatabase } from "../../src/storage/postgres.js";
+import { haveBaseMapIn } from "../support/base-map.js";
 import { freshDatabase } from "../support/database.js";
 import { quietLog } from "../support/log.js";
 import { freshPrefix, testRedisUrl } from "../support/redis.js";
@@ -19,6 +20,7 @@ import { freshPrefix, testRedisUrl } from "../support/redis.js";
 
 const database = await freshDatabase();
 t.teardown(() => database.drop());
+await haveBaseMapIn(database);
 const dataDir = mkdtempSync(join(tmpdir(), "mapwright-side-by-side-"));
 t.teardown(() => rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 }));
 const folder = makeNewer();

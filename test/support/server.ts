@@ -135,11 +135,11 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   };
 }
 
-/** Waits until `condition` is true; throws after half a minute, which a busy machine may need. */
+/** Waits until `condition` is true; throws after two minutes, which a very busy machine may need. */
 export async function waitFor(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 30_000;
+  const deadline = Date.now() + 120_000;
   while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error("the condition did not become true within half a minute");
+    if (Date.now() > deadline) throw new Error("the condition did not become true within two minutes");
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

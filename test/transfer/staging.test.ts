@@ -56,6 +56,7 @@ t.test("readers see the old objects until the new ones are all there", async (t)
   while (!done) {
     const [row] = await bench.db.query<{ count: number }>(`select count(*) as count from layers.l${layer}`);
     seen.add(row!.count);
+    await new Promise((resolve) => setTimeout(resolve, 5));
   }
   await importing;
   seen.delete(60_000);

@@ -73,6 +73,9 @@ export async function makeTown(server: TestServer): Promise<Town> {
   return { parks: parks.id, stops: stops.id, stations: stations.id, plans: plans.id };
 }
 
+/** For what a page does within a second, unless the machine is very busy. */
+const longestMs = 60_000;
+
 /** @param args more arguments of its own */
 export const launchBrowser = (args: readonly string[] = []): Promise<Browser> =>
   chromium.launch({
@@ -118,7 +121,7 @@ export async function openPage(
     ...contextOptions,
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(longestMs);
   const requests: string[] = [];
   const problems: string[] = [];
   page.on("request", (request) => requests.push(request.url()));
@@ -146,7 +149,7 @@ export async function hold(page: Page, pattern: string): Promise<() => void> {
  * Waits until a script in the page gives true. The script is a text, for the tests are compiled without the browser's
  * types; it is run over and over from outside, for the page itself forbids the evaluation of texts.
  */
-export async function until(page: Page, script: string, withinMs = 20_000): Promise<void> {
+export async function until(page: Page, script: string, withinMs = longestMs): Promise<void> {
   const end = Date.now() + withinMs;
   while (!(await page.evaluate<boolean>(script))) {
     if (Date.now() > end) throw new Error(`waited ${withinMs / 1_000} seconds for ${script}`);
@@ -200,12 +203,12 @@ export async function press(page: Page, lat: number, lon: number): Promise<void>
 
 /**
  * Assertions about what a page comes to show: a page does what it is asked a moment later, so each reads its value again
- * until the assertion holds, for up to twenty seconds.
+ * until the assertion holds, for up to a minute.
  */
 export function soon(t: Test) {
   type Read<T> = () => T | Promise<T>;
   const settled = async <T>(read: Read<T>, holds: (value: T) => boolean): Promise<T> => {
-    const end = Date.now() + 20_000;
+    const end = Date.now() + longestMs;
     for (;;) {
       const value = await read();
       if (holds(value) || Date.now() > end) return value;
