@@ -54,7 +54,7 @@ const values: Readonly<Record<string, string>> = {
     ADMIN_PASSWORD: "zero",
     DATABASE_PASSWORD: "one",
     REDIS_PASSWORD: "two",
-    PASSWORD: "one",
+    REPLICATION_PASSWORD: "three",
   },
   ...{ NAME: "db1", ADDRESS: "10.0.0.21", BLOBS: "s3://maps-example/files" },
   ...{ AWS_ACCESS_KEY_ID: "a", AWS_SECRET_ACCESS_KEY: "b", AWS_REGION: "c" },
@@ -72,7 +72,7 @@ for (const file of ["one-machine.yml", "three-machines.yml"])
     t.notOk(validate({ ...whole, servicess: {} }), "and it says so of what is not");
 
     const head = text.slice(0, text.indexOf("\nname:"));
-    const filled = text.replaceAll(/\$\{(\w+):\?\}/g, (_, name: string) => {
+    const filled = text.replaceAll(/\$\{(\w+):\?missing\}/g, (_, name: string) => {
       t.match(head, new RegExp(`\\b${name}\\b`), `${name} is told of in the head`);
       return values[name]!;
     });
@@ -107,7 +107,9 @@ const manifest = (kind: string): any => manifests.find((one) => one.kind === kin
 t.test("manifests are of Kubernetes", async (t) => {
   t.same(
     manifests.map(({ kind }) => kind),
-    "ConfigMap Secret Deployment Service PodDisruptionBudget HorizontalPodAutoscaler Job".split(" "),
+    "ConfigMap Secret Deployment Service NetworkPolicy PodDisruptionBudget HorizontalPodAutoscaler Job".split(
+      " ",
+    ),
   );
   t.same(await schemaProblems(manifests), []);
   const wrong = structuredClone(manifest("Deployment"));
@@ -132,6 +134,9 @@ t.test("they fit to each other, and to Mapwright", async (t) => {
   const labels = { matchLabels: spec.template.metadata.labels };
   t.same(spec.selector, labels);
   t.same(manifest("PodDisruptionBudget").spec.selector, labels);
+  const policy = manifest("NetworkPolicy").spec;
+  t.same(policy.podSelector, labels);
+  t.same(policy.ingress[0].ports, [{ port: container.ports[0].name }]);
   t.same(manifest("Service").spec.selector, labels.matchLabels);
   t.equal(manifest("HorizontalPodAutoscaler").spec.scaleTargetRef.name, manifest("Deployment").metadata.name);
   const job = manifest("Job").spec.template.spec;

@@ -11,15 +11,13 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
-import pg from "pg";
 import t from "tap";
 import { parse } from "yaml";
 import { freePort } from "../../bench/caches.js";
 import { handOver, inheritedFolder, serviceAccount, spawnOptions } from "../../src/local-services/account.js";
 import { programsFor } from "../../src/local-services/cluster.js";
-import { waitFor } from "../support/server.js";
 
-/** Settings of PostgreSQL, Redis, Sentinel and Patroni: each file is read by the program that it is for. */
+/** Settings of PostgreSQL, Redis, Sentinel and Patroni (that of PgBouncer: robustness/poolers): each file is read by the program that it is for. */
 
 const folder = mkdtempSync(join(tmpdir(), "mapwright-settings-"));
 t.teardown(() => rmSync(folder, { recursive: true, force: true }));
@@ -117,47 +115,10 @@ t.test("Patroni takes its file", async (t) => {
     .filter((line) => line !== "" && !/^bootstrap\.pg_hba | is not reachable/.test(line));
   t.same(complaints, []);
   const { parameters } = parse(text).bootstrap.dcs.postgresql;
-  const shared = new Map(settingsOf("config/postgresql/maps.conf"));
-  for (const name of ["max_connections", "max_locks_per_transaction"])
-    t.equal(String(parameters[name]), shared.get(name), `${name} is that of maps.conf`);
-});
-
-t.test("PgBouncer leads to the database by its file", async (t) => {
-  const target = new URL(process.env.MAPWRIGHT_TEST_DATABASE_URL!);
-  const port = await freePort();
-  const host = target.searchParams.get("host") ?? target.hostname;
-  const name = target.pathname.slice(1);
-  const text = readFileSync("config/pgbouncer/pgbouncer.ini", "utf8")
-    .replace(/^maps = .*$/m, `maps = host=${host} port=${target.port} dbname=${name}`)
-    .replace("listen_port = 6432", `listen_port = ${port}`)
-    .replaceAll("/etc/pgbouncer", inheritedFolder);
-  // It has no socket where others may have one.
-  writeFileSync(join(folder, "pgbouncer.ini"), `${text}unix_socket_dir =\n`);
-  writeFileSync(
-    join(folder, "userlist.txt"),
-    `"${target.username}" "${decodeURIComponent(target.password)}"\n`,
+  const files = ["maps", "16gb"].flatMap((name) => settingsOf(`config/postgresql/${name}.conf`));
+  t.same(
+    Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, String(value)])),
+    { wal_log_hints: "on", ...Object.fromEntries(files) },
+    "what the files of PostgreSQL have",
   );
-  const child = spawn("pgbouncer", [`${inheritedFolder}/pgbouncer.ini`], {
-    stdio: ["ignore", "ignore", "ignore", openSync(folder, "r")],
-    ...spawnOptions(account),
-  });
-  t.teardown(() => {
-    child.kill("SIGKILL");
-  });
-  await waitFor(async () => {
-    const client = new pg.Client({
-      ...{ host: "127.0.0.1", port, database: "maps" },
-      ...{ user: target.username, password: decodeURIComponent(target.password) },
-    });
-    try {
-      await client.connect();
-      const { rows } = await client.query("select current_database() as name");
-      return rows[0].name === name;
-    } catch {
-      return false;
-    } finally {
-      await client.end().catch(() => undefined);
-    }
-  });
-  t.pass("a statement goes through");
 });

@@ -86,8 +86,7 @@ for (const mode of ["transaction", "session"] as const)
   });
 
 t.test("a pooler with the settings that the documentation gives", async (t) => {
-  const page = readFileSync("src/docs/operating/database-elsewhere.md", "utf8");
-  const ini = /```text\n(\[databases\][^`]*)```/.exec(page)![1]!;
+  const ini = readFileSync("config/pgbouncer/pgbouncer.ini", "utf8");
   const pooler = await startDocumented(ini, database.url);
   t.teardown(() => pooler.stop());
   t.equal(await refusalOf(pooler.url, database.url), undefined);

@@ -116,8 +116,8 @@ export async function startPgBouncer(target: string, mode: PoolMode, more = ""):
 }
 
 /**
- * Starts PgBouncer with the settings of a documentation page.
- * @param ini as it is there, for the database `survey` at db.example.org
+ * Starts PgBouncer with the settings that operators are given.
+ * @param ini as it is there, for the database `maps` at 10.0.0.21
  */
 export async function startDocumented(ini: string, target: string): Promise<SuitePooler> {
   const process = new Process(await freePort());
@@ -126,12 +126,12 @@ export async function startDocumented(ini: string, target: string): Promise<Suit
   process.write(
     "pgbouncer.ini",
     ini
-      .replace("survey = host=db.example.org port=5432", databaseLine("survey", target))
+      .replace(/^maps = .*$/m, databaseLine("maps", target))
       .replace("listen_port = 6432", `listen_port = ${process.port}\nunix_socket_dir =`)
-      .replace("users.txt", `${inheritedFolder}/users.txt`),
+      .replace("/etc/pgbouncer/userlist.txt", `${inheritedFolder}/users.txt`),
   );
   await process.start();
-  const url = `postgresql://${username}:${password}@127.0.0.1:${process.port}/survey`;
+  const url = `postgresql://${username}:${password}@127.0.0.1:${process.port}/maps`;
   return { url, stop: () => process.stop() };
 }
 
