@@ -142,6 +142,27 @@ export interface RasterImported {
   readonly notes: readonly string[];
 }
 
+/** A layer of a file: a table of a GeoPackage, a sheet of a workbook; other files are one layer. */
+export interface FileLayer {
+  readonly name: string;
+  /** As GDAL names types of geometry; absent = the format has no types. */
+  readonly geometry?: string;
+  /** Absent = not known without reading it. */
+  readonly features?: number;
+  /** As an import takes it: `EPSG:` and a number, or WKT; absent = the file says nothing. */
+  readonly srs?: string;
+  /** Label of the encoding that its texts were read in; absent = that of the format. */
+  readonly encoding?: string;
+  /** Whether the import takes it. */
+  readonly isRead: boolean;
+}
+
+/** A file among those of an import. */
+export interface FileFormat {
+  readonly format: ImportFormat;
+  readonly layers: readonly FileLayer[];
+}
+
 /** What is told while a file is read. */
 export interface ImportProgress {
   /** Features so far. */
@@ -165,6 +186,8 @@ export type ImportResponse =
       readonly title?: string;
       /** What was left out or changed, in sentences for the user. */
       readonly notes: readonly string[];
+      /** The files that were read, at most 100, with at most 1,000 layers each. */
+      readonly files: readonly FileFormat[];
     }
   | {
       readonly ok: false;

@@ -1,5 +1,6 @@
 import type { Queryable } from "../storage/postgres.js";
 import type { RowReport } from "./bad-rows.js";
+import type { Preview } from "./preview.js";
 import type { Written } from "./write.js";
 
 /** Parameters and result of an import. */
@@ -93,4 +94,6 @@ export interface Imported extends Written {
   readonly raster?: { readonly width: number; readonly height: number; readonly bands: number };
   /** Sentences on what was left out or changed. */
   readonly notes: readonly string[];
+  /** Of a dry run with features. */
+  readonly preview?: Preview;
 }

@@ -12,6 +12,7 @@ import { canFill, dropFilled, fillTable, replaceTable } from "./filled-table.js"
 import { dressLayer } from "./first-look.js";
 import type { Imported } from "./import-request.js";
 import type { Matched } from "./match.js";
+import { previewOf } from "./preview.js";
 import { projectLanguages } from "./project-languages.js";
 import {
   dropReserved,
@@ -72,7 +73,7 @@ async function checkAndWrite(caller: Database, staged: StagedImport): Promise<Im
     notes: [...file.notes, ...matchNotes(checked)],
   });
   requireRoom(existing, wanted);
-  if (source.dryRun) return report(checked.expected);
+  if (source.dryRun) return { ...report(checked.expected), preview: await previewOf(db, staged, matching) };
   const reserved = await newColumns(db, existing, wanted);
   const columns: Matched[] = [
     ...matching.known,

@@ -2,6 +2,8 @@ import { statfsSync } from "node:fs";
 import { extname, join } from "node:path";
 import { Failure, isDiskFull, noRoomText } from "../../src/errors.js";
 import {
+  type FileFormat,
+  type ImportFormat,
   type ImportProgress,
   type ImportRequest,
   type ImportResponse,
@@ -55,6 +57,9 @@ function isFull(folder: string): boolean {
 /** What may be left of a full disk. */
 const fullBytes = 1024 ** 2;
 
+/** Files of an archive that are described. */
+const describedFiles = 100;
+
 /** Characters of a title; names of layers are shorter. */
 const mostTitle = 1_000;
 
@@ -88,14 +93,16 @@ async function stage(request: ImportRequest, tell: TellProgress): Promise<Import
     const sink = new RowSink(staging, { partial: request.partial, tell });
     for (const note of notes) sink.note(note);
     for (const extension of orphans) sink.note(`${orphanReason(extension)} It was not read.`);
-    for (const { name, read } of datasets) {
+    const read: FileFormat[] = [];
+    for (const { name, format, read: readFile } of datasets) {
       sink.begin(srs.transform);
       const path = join(request.folder, name);
-      await read({ path, sink, srs, encoding, budget });
+      await readFile({ path, sink, srs, encoding, budget });
+      if (read.length < describedFiles) read.push({ format, layers: sink.described() });
     }
     projection?.requireMetres();
     const title = datasets.length === 1 && sink.title ? { title: sink.title.slice(0, mostTitle) } : {};
-    return { ok: true, ...(await sink.finish()), ...title };
+    return { ok: true, ...(await sink.finish()), ...title, files: read };
   } finally {
     await staging.close();
   }
@@ -129,12 +136,12 @@ async function unpackAll({ folder, files }: ImportRequest, budget: ByteBudget): 
  */
 function datasetsOf(files: readonly string[]) {
   const mains = files.filter((name) => !isSidecar(name, files));
-  const datasets: { name: string; read: Reader }[] = [];
+  const datasets: { name: string; format: ImportFormat; read: Reader }[] = [];
   const orphans: string[] = [];
   for (const name of mains) {
     const extension = extensionOf(name);
-    const read = readerFor(extension);
-    if (read) datasets.push({ name, read });
+    const found = readerFor(extension);
+    if (found) datasets.push({ name, ...found });
     else if (isImportable(extension)) orphans.push(extension);
     else {
       throw new Refusal(

@@ -1,4 +1,4 @@
-import type { BadRow, ImportProgress } from "../../src/hosts/import-messages.js";
+import type { BadRow, FileLayer, ImportProgress } from "../../src/hosts/import-messages.js";
 import { BadFeature, Refusal } from "./refusal.js";
 import { RowEncoder } from "./rows.js";
 import type { StagingTable } from "./staging.js";
@@ -7,6 +7,8 @@ import type { StagingTable } from "./staging.js";
 const batchBytes = 1024 ** 2;
 /** Number of bad rows that are reported one by one; the others are counted. */
 const reportedRows = 100;
+/** Layers of a file that are described. */
+const describedLayers = 1_000;
 
 export interface SinkOptions {
   /** Whether all rows that cannot be imported are counted; else the import ends when there are many. */
@@ -32,6 +34,9 @@ export class RowSink {
   private readonly told = new Set<string>();
   /** What the file calls its data. */
   title: string | undefined;
+  /** Of the current file: what its texts were read in, and its layers, where it may have several. */
+  encoding: string | undefined;
+  private layers: FileLayer[] = [];
   /** State at the beginning of the current file. */
   private mark = { count: 0, bad: 0, badCount: 0, vertices: 0, across: 0 };
 
@@ -106,9 +111,24 @@ export class RowSink {
     this.options.tell({ rows: this.count });
   }
 
+  /** A layer of the current file. */
+  describe(layer: FileLayer): void {
+    if (this.layers.length < describedLayers) this.layers.push(layer);
+  }
+
+  /** The layers of the current file, at its end. */
+  described(): readonly FileLayer[] {
+    const { encoding } = this;
+    const own: FileLayer = { name: this.title ?? "", features: this.count - this.mark.count, isRead: true };
+    const layers = this.layers.length > 0 ? this.layers : [own];
+    return encoding === undefined ? layers : layers.map((layer) => ({ ...layer, encoding }));
+  }
+
   /** Begins a file; its geometries are in EPSG:4326 until `transform` is set. */
   begin(transform: RowEncoder["transform"]): void {
     this.transform = transform;
+    this.encoding = undefined;
+    this.layers = [];
     const { count, badCount } = this;
     const { vertices, across } = this.row;
     this.mark = { count, bad: this.bad.length, badCount, vertices, across };

@@ -91,6 +91,53 @@ const importResult = z
       .array(z.object({ row: z.int(), reason: z.string() }))
       .describe("The first 100 features that were left out, by their number in the file, from 1"),
     dry_run: z.boolean().describe("Whether this is only what would be done"),
+    preview: z
+      .object({
+        layers: z
+          .array(
+            z.object({
+              name: z.string(),
+              format: z.string(),
+              geometry_type: z.string().optional(),
+              features: z.int().optional(),
+              srs: z
+                .string()
+                .describe("As the parameter takes it; absent = the file says nothing")
+                .optional(),
+              encoding: z
+                .string()
+                .describe("As the parameter takes it; absent = that of the format")
+                .optional(),
+              is_read: z.boolean().describe("Whether the import takes it"),
+            }),
+          )
+          .describe("Layers, tables and sheets of the file, or of the files of an archive"),
+        bbox: box.nullable(),
+        columns: z
+          .array(
+            z.object({
+              name: z.string().describe("Name in the file"),
+              code: z.string(),
+              type: z.string(),
+              is_new: z.boolean().describe("Whether the layer does not have the column yet"),
+              values: z.array(z.string()).describe("Some of the values, as the file has them"),
+            }),
+          )
+          .describe("The columns that the import writes, at most 200"),
+        features: z
+          .array(
+            z.object({
+              row: z.int(),
+              fields: z.record(z.string(), z.string().nullable()).describe("As the file has them, by code"),
+              geom: z
+                .unknown()
+                .describe("GeoJSON in EPSG:4326, null for none; of more than 2,000 vertices the box"),
+            }),
+          )
+          .describe("The first 20 features that can be imported"),
+      })
+      .describe("With `dry_run`, of a file of features")
+      .optional(),
   })
   .describe("What an import has done; only in its answer");
 

@@ -9,6 +9,7 @@ import { keepFiles } from "../../import/import-folder.js";
 import type { JobDependencies, JobTask } from "../../import/import-jobs.js";
 import type { Imported, ImportFile } from "../../import/import-request.js";
 import { createJob, findJob, type ImportJob, type JobOwner } from "../../import/job-rows.js";
+import type { Preview } from "../../import/preview.js";
 import type { Answered } from "../request/answer-schemas.js";
 import { answer, callerHeaders, refusalOf } from "../request/caller.js";
 import { type LayerContext, layerContext, toEditObjects } from "../request/context.js";
@@ -33,7 +34,25 @@ export const importResult = (imported: Imported, dryRun: boolean): Answered<"Imp
   bad: imported.bad.count,
   rows: imported.bad.rows,
   dry_run: dryRun,
+  ...(imported.preview && { preview: previewAnswer(imported.preview) }),
 });
+
+/** What a dry run shows of the file. */
+function previewAnswer({ files, bbox, columns, features }: Preview) {
+  return {
+    layers: files.flatMap(({ format, layers }) =>
+      layers.map(({ geometry, isRead, ...layer }) => ({
+        ...layer,
+        format,
+        ...(geometry !== undefined && { geometry_type: geometry }),
+        is_read: isRead,
+      })),
+    ),
+    bbox,
+    columns: columns.map(({ isNew, ...column }) => ({ ...column, is_new: isNew })),
+    features,
+  };
+}
 
 /** Keeps the files and starts the import. @throws Failure busy */
 export async function startImport(

@@ -5,7 +5,7 @@ import type { Reply, Request } from "../../http/types.js";
 import { namesOf } from "../../tiles/missing-layer.js";
 import { drawnLayers } from "../../tiles/selection.js";
 import { OutdatedPlan } from "../../tiles/tile-service.js";
-import { readSettings } from "../../visual/settings.js";
+import { readSettings, settingsJsonSchemas } from "../../visual/settings.js";
 import { clientOf } from "../request/caller.js";
 import { checkStyle } from "../request/check-style.js";
 import { type LayerContext, layerContext, toEditStructure } from "../request/context.js";
@@ -38,10 +38,15 @@ const readStyle = reader(cssField);
 type Given = { readonly css: string } | GivenSettings;
 
 const fields = { ...cssField, ...visualFields };
-const settingsSchemas = Object.values(visualFields).map((field) => field.meta() ?? {});
 
 const previewBody = jsonValue<Given>(
-  { anyOf: [objectSchema(fields), ...settingsSchemas] },
+  {
+    anyOf: [
+      objectSchema(fields),
+      settingsJsonSchemas.visualSettings,
+      settingsJsonSchemas.visualCustomSettings,
+    ],
+  },
   (body) => {
     if (!isObject(body)) throw badRequest("The body must be a JSON object.");
     const { css_style: css } = readStyle({ get: (name) => own(body, name) });

@@ -16,6 +16,7 @@ import { openText } from "./text-source.js";
  */
 export const readCsv: Reader = async ({ path, sink, srs, encoding }) => {
   const label = encoding ?? detectFileEncoding(path);
+  sink.encoding = label;
   if (label !== "utf-8") sink.note(`The texts were read in the encoding ${label}.`);
   const dialect = readDialect(path, label);
   const [first] = dialect.sample;

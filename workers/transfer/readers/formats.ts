@@ -36,11 +36,17 @@ const readers: Readonly<Record<Exclude<ImportFormat, "ZIP archive of such files"
   Parquet: readParquetFile,
 };
 
-const byExtension: ReadonlyMap<string, Reader> = new Map(
-  Object.entries(readers).flatMap(([format, read]) =>
-    importFormats[format as ImportFormat].map((extension): [string, Reader] => [extension, read]),
-  ),
+interface FormatReader {
+  readonly format: ImportFormat;
+  readonly read: Reader;
+}
+
+const byExtension: ReadonlyMap<string, FormatReader> = new Map(
+  Object.entries(readers).flatMap(([name, read]) => {
+    const format = name as ImportFormat;
+    return importFormats[format].map((extension): [string, FormatReader] => [extension, { format, read }]);
+  }),
 );
 
 /** The reader for a lower-case extension, or undefined when the format is not supported. */
-export const readerFor = (extension: string): Reader | undefined => byExtension.get(extension);
+export const readerFor = (extension: string): FormatReader | undefined => byExtension.get(extension);

@@ -6,6 +6,7 @@ import type { RowEncoder } from "../rows.js";
 import type { RowSink } from "../sink.js";
 import { transformOf } from "../srs.js";
 import { readReference } from "../srs-objects.js";
+import { describedLayer } from "./described-layer.js";
 import { requireFewInserts } from "./dxf-blocks.js";
 import type { FeatureSource } from "./feature-source.js";
 import { UnsoundMessage } from "./flatbuffer-tables.js";
@@ -40,7 +41,9 @@ export const readGdal =
   (driver: string, { decode, hasGeometry, deleted, count, hasParts }: GdalOptions = {}): Reader =>
   async ({ path, sink, srs, encoding, budget }) => {
     if (driver === "DXF") await requireFewInserts(path);
-    configure(encoding ?? fileEncoding(driver, path));
+    const label = encoding ?? fileEncoding(driver, path);
+    sink.encoding = label;
+    configure(label);
     const dataset = open(path, driver);
     if (driver === "DXF" && !endsWithMark(path)) sink.note(cutOff);
     try {
@@ -135,6 +138,12 @@ function featureLayers(dataset: gdal.Dataset, sink: RowSink): CountedLayer[] {
     .map((layer) => ({ layer, expected: layer.features.count() }))
     .filter(({ layer, expected }) => expected !== 0 && !isBlankSheet(dataset, layer));
   const spatial = all.filter(({ layer }) => layer.geomType !== gdal.wkbNone);
+  const taken = spatial.length === 0 ? all : spatial;
+  for (const layer of dataset.layers) {
+    const expected = all.find((one) => one.layer.name === layer.name)?.expected ?? 0;
+    const isRead = taken.some((one) => one.layer.name === layer.name);
+    sink.describe({ ...describedLayer(dataset, layer), features: expected, isRead });
+  }
   if (spatial.length === 0) return all;
   for (const { layer } of all.filter((one) => !spatial.includes(one)))
     sink.note(`The table "${layer.name}" has no geometry and was left out.`);

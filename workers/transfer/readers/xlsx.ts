@@ -26,7 +26,9 @@ export const readXlsx: Reader = async ({ path, sink, srs, budget }) => {
     const table = new TableRows(sink, srs.isGiven);
     const others: SheetPart[] = [];
     for (const sheet of workbook.sheets) {
-      if (sheet.isHidden || !(await readSheet({ zip, workbook, sheet, table, sink }))) others.push(sheet);
+      const isRead = !sheet.isHidden && (await readSheet({ zip, workbook, sheet, table, sink }));
+      sink.describe({ name: sheet.name, isRead });
+      if (!isRead) others.push(sheet);
     }
     if (!table.header) throw refused("The workbook has no visible sheet with data.");
     table.end();
