@@ -1,5 +1,7 @@
 import type { Context } from "../context.js";
 import { cpuSeconds } from "../cpu.js";
+import { haveEmptyBaseMap } from "../empty-base-map.js";
+import { withImports } from "../import.js";
 import { type LoadRequest, loadCounting } from "../load.js";
 import { costFigures } from "../looks.js";
 import { typicalTile } from "../measures/cached.js";
@@ -40,6 +42,8 @@ export async function withBuilds<T>(
   folder: string,
   work: (sides: Sides) => Promise<T>,
 ): Promise<T> {
+  // Else one of them would load it while both are measured.
+  await withImports(context.world, haveEmptyBaseMap);
   const ours = await startBuild(ownFolder, context.world, "bench-ours:");
   try {
     const other = await startBuild(folder, context.world, "bench-other:");

@@ -3,10 +3,11 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
+import { haveEmptyBaseMap } from "../../bench/empty-base-map.js";
 import { sections } from "../../src/docs/contents.js";
 import type { Page } from "../../src/docs/pages.js";
 import { saveAddresses } from "../../src/local-services/data-files.js";
-import { haveBaseMap } from "../support/base-map.js";
+import { quietLog } from "../support/log.js";
 import { startServer, type TestServer } from "../support/server.js";
 import { pagesToRun, rootOf, runSteps, stepsOf } from "./page-run.support.js";
 import { isAnswer } from "./shown-answer.support.js";
@@ -76,9 +77,9 @@ export async function testExamples(share: Share, whole?: (server: TestServer) =>
     await rm(base, { recursive: true, force: true });
   });
   // As a server that runs has its base map, those that pages start beside it find one.
-  await haveBaseMap(server.nodes[0]!.services);
+  const { config, ...services } = server.nodes[0]!.services;
+  await haveEmptyBaseMap({ db: services.db, transfer: services.transfer, config, log: quietLog });
   const host = `localhost:${new URL(server.url).port}`;
-  const { config } = server.nodes[0]!.services;
   // As beside `npm start`: no variable names a service, they are found by the data folder.
   saveAddresses(config.dataDir, {
     databaseUrl: config.databaseUrl,
