@@ -40,6 +40,8 @@ export interface Gauges {
     readonly cancelRequests: number;
   };
   readonly redisReady: boolean;
+  readonly filesReady: () => Promise<boolean>;
+  readonly backupAgeSeconds: () => Promise<number>;
   readonly received: Record<"memory" | "files", { readonly bytes: number; readonly refused: number }>;
   readonly listening: boolean;
   readonly limited: number;
@@ -231,6 +233,16 @@ export class Metrics {
       (now) => now.limited,
     );
     gauge("redis_ready", "1 when Redis answers and is as it should be.", (now) => Number(now.redisReady));
+    gauge(
+      "files_ready",
+      "1 when the folder or bucket of files answers, and is this installation's.",
+      async (now) => Number(await now.filesReady()),
+    );
+    gauge(
+      "backup_age_seconds",
+      "How old the last backup by the command backup is; +Inf: there is none; NaN: the database does not answer.",
+      (now) => now.backupAgeSeconds(),
+    );
     gauge("change_log_listening", "1 when the database's notifications arrive.", (now) =>
       Number(now.listening),
     );

@@ -18,7 +18,7 @@ import type { Services } from "./api/services.js";
 import { restorePrefix } from "./backup/restore-backup.js";
 import { purgeBin } from "./catalog/bin-contents.js";
 import { startFileSweep } from "./catalog/file-sweep.js";
-import { StoreWatch, whileOurs } from "./catalog/installation.js";
+import { backupAge, StoreWatch, whileOurs } from "./catalog/installation.js";
 import { KeptTexts } from "./catalog/kept-texts.js";
 import { startRemoval } from "./catalog/removal.js";
 import { CdnHeaders } from "./cdn/headers.js";
@@ -83,6 +83,8 @@ const leftoversMs = 3_600_000;
 const stopMs = 5_000;
 /** For so long the start waits for the disk. */
 const filesMs = 5_000;
+/** As long as the page of metrics waits for what others have to answer. */
+const askedMs = 2_000;
 
 /** One serving node: the front process with its caches, its render host and its transfer host, wired together. */
 
@@ -211,6 +213,8 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     databasePool: db.counts(),
     received: server.received(),
     redisReady: redis.trouble === undefined,
+    filesReady: () => inTime(store.isOurs(), askedMs, () => false),
+    backupAgeSeconds: () => inTime(backupAge(db), askedMs, () => Number.NaN).catch(() => Number.NaN),
     listening: changes.trusted,
     limited: limits.refused,
   }));

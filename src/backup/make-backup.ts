@@ -81,6 +81,8 @@ export async function makeBackup(
       await folder.files.remove(name).catch(() => undefined);
       throw error;
     }
+    // Nodes tell how old it is. Without that it is one all the same.
+    await client.query("update mapwright.installation set backed_up_at = now()").catch(() => undefined);
     return { ...description, name, removed: keep === undefined ? 0 : await removeOld(folder, keep, name) };
   } finally {
     await client.end();

@@ -167,6 +167,14 @@ export class StoreWatch {
   }
 }
 
+/** How old the last backup is, in seconds; Infinity = there is none. */
+export async function backupAge(db: Pick<Queryable, "query">): Promise<number> {
+  const [row] = await db.query<{ age: number | null }>(
+    "select extract(epoch from now() - max(backed_up_at))::float8 as age from installation",
+  );
+  return row!.age ?? Number.POSITIVE_INFINITY;
+}
+
 /** The store, which takes nothing while it is not this installation's: other nodes would not find it. */
 export const whileOurs = (blobs: BlobStore, store: Pick<StoreWatch, "isOurs">): BlobStore =>
   Object.create(blobs, {

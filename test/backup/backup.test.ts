@@ -58,8 +58,8 @@ async function contentOf(url: string): Promise<Record<string, string>> {
     );
     const content: Record<string, string> = {};
     for (const { name } of rows) {
-      // What belongs to the running nodes and to the database itself.
-      if (/server_node|epoch|function_file|edge/.test(name)) continue;
+      // What belongs to the running nodes and to the database itself, and when the last backup was made.
+      if (/server_node|epoch|function_file|edge|installation/.test(name)) continue;
       const found = await client.query(`select t::text as row from ${name} t order by 1`);
       content[name] = createHash("md5").update(JSON.stringify(found.rows)).digest("hex");
     }
@@ -88,6 +88,10 @@ t.test("a backup that is made while files are attached has each object's file", 
   isOver = true;
   await writing;
   t.equal(made.status, 0, made.stderr);
+  const [, age] = /^mapwright_backup_age_seconds (.*)$/m.exec(
+    await (await fetch(`${server.url}/metrics`)).text(),
+  )!;
+  t.ok(Number(age) >= 0 && Number(age) < 600, `${age} s`);
   t.ok(made.json.blobs >= before, `${made.json.blobs} of ${written.size} files`);
 
   const elsewhere = await empty();

@@ -59,6 +59,8 @@ const well: Readonly<Record<string, string>> = {
   [`mapwright_receiving_memory_refused${node}`]: "1x120",
   [`mapwright_receiving_files_refused${node}`]: "0x120",
   [`mapwright_edge_lag_seconds${node}`]: "0 1 0 20 0x116",
+  [`mapwright_files_ready${node}`]: "1 0 1x118",
+  [`mapwright_backup_age_seconds${node}`]: "86400+60x120",
 };
 
 /** By what each is fired, and the labels that its message then has. */
@@ -101,6 +103,8 @@ const fires: Readonly<Record<string, { series: Record<string, string>; labels?: 
   MapwrightFrontBusy: { series: { [`mapwright_event_loop_held_max_seconds${node}`]: "0.4x120" } },
   MapwrightBodiesRefused: { series: { [`mapwright_receiving_files_refused${node}`]: "0+1x120" } },
   MapwrightEdgeLags: { series: { [`mapwright_edge_lag_seconds${node}`]: "0 0+60x118" }, labels: {} },
+  MapwrightFilesAway: { series: { [`mapwright_files_ready${node}`]: "1 0x119" } },
+  MapwrightBackupOld: { series: { [`mapwright_backup_age_seconds${node}`]: "130000+60x120" }, labels: {} },
 };
 
 const eachAlert = (of: (alert: Alert) => readonly object[]) =>
