@@ -22,7 +22,7 @@ import type { Asked, Told } from "./largest-inputs.support.js";
 
 /** Of one operation, asked for by several strangers at once. */
 const mostHeldMs = 50;
-const strangers = 8;
+const strangers = 4;
 
 /** What is measured may be so many times as much: machines are slower than the one of these figures, and busy. */
 const tolerance = 3;
