@@ -1,6 +1,6 @@
 import type { Queryable } from "../storage/postgres.js";
 import type { RowReport } from "./bad-rows.js";
-import type { Preview } from "./preview.js";
+import type { Preview } from "./preview-model.js";
 import type { Written } from "./write.js";
 
 /** Parameters and result of an import. */

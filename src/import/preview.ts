@@ -1,39 +1,13 @@
-import type { ContractBox } from "../geo/envelope.js";
+import { parse } from "node:path";
 import type { FileFormat } from "../hosts/import-messages.js";
 import type { Database } from "../storage/postgres.js";
+import type { ImportFile } from "./import-request.js";
 import type { Matching } from "./match.js";
 import { stagedRows } from "./object-match.js";
+import type { Preview, PreviewColumn } from "./preview-model.js";
 import type { StagedImport } from "./staged-import.js";
 
-/** What a dry run shows of a file: its layers, the columns that it would get, and its first features. */
-
-export interface Preview {
-  readonly files: readonly FileFormat[];
-  /** Of the features that can be imported; null = none has a geometry. */
-  readonly bbox: ContractBox | null;
-  readonly columns: readonly PreviewColumn[];
-  readonly features: readonly PreviewFeature[];
-}
-
-interface PreviewColumn {
-  /** Name in the file. */
-  readonly name: string;
-  readonly code: string;
-  readonly type: string;
-  /** Whether the layer does not have it yet. */
-  readonly isNew: boolean;
-  /** Some of the values, as the file has them. */
-  readonly values: readonly string[];
-}
-
-interface PreviewFeature {
-  /** Number in the file, from 1. */
-  readonly row: number;
-  /** By the codes of the columns; values as the file has them. */
-  readonly fields: Readonly<Record<string, string | null>>;
-  /** In EPSG:4326; of one of very many vertices the box. */
-  readonly geom: unknown;
-}
+/** Finds out what a dry run shows of a file. */
 
 const most = { rows: 20, columns: 200, characters: 100, values: 5, vertices: 2_000 } as const;
 
@@ -53,7 +27,7 @@ interface StagedBox {
 /** @throws what the statements throw, such as when they take longer than an import may */
 export async function previewOf(
   db: Database,
-  { file, table, timeoutMs, options: { signal } }: StagedImport,
+  { source, file, table, timeoutMs, options: { signal } }: StagedImport,
   matching: Matching,
 ): Promise<Preview> {
   const limits = { timeoutMs, ...(signal && { signal }) };
@@ -74,7 +48,7 @@ export async function previewOf(
     limits,
   );
   return {
-    files: file.files,
+    files: namedFiles(source.files, file),
     bbox: box?.west == null ? null : { sw: [box.south, box.west], ne: [box.north, box.east] },
     columns: columns.map(({ index: _, ...column }, place) => ({
       ...column,
@@ -86,6 +60,20 @@ export async function previewOf(
       geom: geom === null ? null : JSON.parse(geom),
     })),
   };
+}
+
+/** A file that is one layer and does not name it has that of the upload, and the geometry that was read. */
+function namedFiles(
+  uploaded: readonly Pick<ImportFile, "name">[],
+  { files, geometryKind, vertices }: StagedImport["file"],
+): readonly FileFormat[] {
+  const [only] = files;
+  const [layer] = only?.layers ?? [];
+  if (files.length !== 1 || !layer || only!.layers.length > 1) return files;
+  const name = layer.name || parse(uploaded[0]?.name ?? "").name;
+  const geometry =
+    layer.geometry ?? (vertices === 0 ? undefined : geometryKind === "Unknown" ? "Geometry" : geometryKind);
+  return [{ ...only!, layers: [{ ...layer, name, ...(geometry && { geometry }) }] }];
 }
 
 /** The properties of the file that become values, in its order. */

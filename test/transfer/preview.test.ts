@@ -45,7 +45,16 @@ t.test("a table of texts: its encoding, columns with types and codes, values, fi
   t.equal(status, 200);
   t.equal(dry_run, true);
   t.equal(added, 30);
-  t.match(shown.layers, [{ format: "CSV", features: 30, encoding: "windows-1251", is_read: true }]);
+  t.match(shown.layers, [
+    {
+      name: "trees",
+      geometry_type: "Point",
+      format: "CSV",
+      features: 30,
+      encoding: "windows-1251",
+      is_read: true,
+    },
+  ]);
   t.match(shown.columns[0], { name: "name", code: "name", type: "string", is_new: false });
   t.match(shown.columns[1], { name: "Высота", type: "number", is_new: true });
   t.match(shown.columns[0].values[0], /^Дерево 0$/);
@@ -129,5 +138,5 @@ t.test("a shape of very many vertices is shown by its box, long texts by their b
   const { preview: shown } = await preview("x.geojson", JSON.stringify(feature));
   t.equal(shown.features[0].geom.coordinates[0].length, 5);
   t.equal(shown.features[0].fields.name.length, 100);
-  t.match(shown.layers, [{ format: "GeoJSON", features: 1 }]);
+  t.match(shown.layers, [{ name: "x", geometry_type: "Polygon", format: "GeoJSON", features: 1 }]);
 });

@@ -9,7 +9,7 @@ import { keepFiles } from "../../import/import-folder.js";
 import type { JobDependencies, JobTask } from "../../import/import-jobs.js";
 import type { Imported, ImportFile } from "../../import/import-request.js";
 import { createJob, findJob, type ImportJob, type JobOwner } from "../../import/job-rows.js";
-import type { Preview } from "../../import/preview.js";
+import type { Preview } from "../../import/preview-model.js";
 import type { Answered } from "../request/answer-schemas.js";
 import { answer, callerHeaders, refusalOf } from "../request/caller.js";
 import { type LayerContext, layerContext, toEditObjects } from "../request/context.js";
