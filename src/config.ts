@@ -315,6 +315,14 @@ export const configSchema = z.strictObject({
       days: count(0, 3650).default(30),
     })
     .prefault({}),
+  history: z
+    .strictObject({
+      /** How long changes of objects can be undone; 0 = not at all. */
+      days: count(0, 3650).default(30),
+      /** Of a project, without indexes: beyond it the oldest changes go first. */
+      mostBytes: bytes.default(1024 ** 3),
+    })
+    .prefault({}),
   transfer: z
     .strictObject({
       /** Jobs that one transfer host does before it is replaced. */

@@ -35,6 +35,7 @@ import { RenderQueue } from "./export/render-queue.js";
 import { TileExports } from "./export/tile-exports.js";
 import { createRasterServices } from "./external/services.js";
 import { BodyThreads } from "./features/body-threads.js";
+import { boundHistory, pruneHistory } from "./features/history.js";
 import { pruneTallies } from "./features/prune-tallies.js";
 import { ReadAhead } from "./features/read-ahead.js";
 import { createImageHost } from "./hosts/image.js";
@@ -331,6 +332,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   const pruning = startPruning(
     [
       () => purgeBin(db, { olderThanDays: config.bin.days }),
+      () => pruneHistory(db, config.history),
       () => pruneChangeLog(db),
       () => pruneAnswers(db),
       () => pruneJobs(db),
@@ -341,6 +343,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   // What killed nodes left behind.
   const leftovers = startPruning(
     [
+      () => boundHistory(db, config.history.mostBytes),
       () => sweepTransfers(db, config.dataDir),
       () => sweepUploads(join(config.dataDir, "tmp")),
       () => removeAbandoned(join(config.dataDir, "tmp"), restorePrefix),

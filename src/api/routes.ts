@@ -10,6 +10,7 @@ import { fileOperations } from "./resources/files.js";
 import { folderOperations } from "./resources/folders.js";
 import { fontOperations } from "./resources/fonts.js";
 import { healthOperations } from "./resources/health.js";
+import { historyOperations } from "./resources/history.js";
 import { iconOperations } from "./resources/icons.js";
 import { identifyOperations } from "./resources/identify.js";
 import { imageOperations } from "./resources/images.js";
@@ -70,6 +71,7 @@ const resources: readonly Operation[] = [
   ...objectListOperations,
   ...objectOperations,
   ...objectBulkOperations,
+  ...historyOperations,
   ...objectGeometryOperations,
   ...identifyOperations,
   ...fileOperations,

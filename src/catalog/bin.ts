@@ -18,14 +18,17 @@ export interface Deleter {
   readonly login: string;
 }
 
+/** Who is said to have done something: whoever asked for the session; a key by its number. */
+export const loginOf = (caller: Caller): string =>
+  (caller.grantedBy ?? caller).login ?? (caller.isKey ? `key ${caller.accountId}` : "");
+
 /** For deletions whose data are kept; undefined = they are kept for no day. */
 export function deleterOf(
   { bin }: { readonly bin: { readonly days: number } },
   caller?: Caller,
 ): Deleter | undefined {
   if (bin.days === 0) return undefined;
-  const login = (caller?.grantedBy ?? caller)?.login ?? "";
-  return { accountId: caller?.accountId || null, login };
+  return { accountId: caller?.accountId || null, login: caller ? loginOf(caller) : "" };
 }
 
 type Row = Readonly<Record<string, unknown>>;

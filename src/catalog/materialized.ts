@@ -66,6 +66,8 @@ export async function synchronize(
   columns: readonly PhysicalColumn[],
 ): Promise<void> {
   const table = layerTable(layerId);
+  // Its objects are those of its source, whose history tells of them.
+  await tx.query("select set_config('mapwright.history', 'off', true)");
   const names = ["geom", ...columns.map(({ physical }) => physical)];
   const list = names.join(", ");
   const of = (alias: string) => `row(${names.map((name) => `${alias}.${name}`).join(", ")})`;

@@ -12,7 +12,7 @@ export const maxNodes = 10_000;
 
 /** Id of the hidden project that deleted maps, folders and layers belong to until they are removed (015_deletion.sql). */
 export const deletedProject = 0;
-/** Id of the hidden project of what is in the bin (061_bin.sql). */
+/** Id of the hidden project of what is in the bin (062_bin.sql). */
 export const binProject = -1;
 /** SQL of whether a map `m` is neither deleted nor in the bin. */
 export const isLiveSql = "m.project_id > 0";

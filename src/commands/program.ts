@@ -21,6 +21,7 @@ const modules: Readonly<Record<string, () => Promise<CommandModule>>> = {
   key: () => import("./key.js"),
   map: () => import("./map.js"),
   layer: () => import("./layer.js"),
+  bin: () => import("./bin.js"),
   session: () => import("./session.js"),
   export: () => import("./export.js"),
   cache: () => import("./cache.js"),

@@ -23,7 +23,13 @@ export interface ObjectChange {
   readonly shape: ObjectShape;
   /** Versions of the object that may be updated (If-Match); undefined = any. */
   readonly versions?: readonly string[] | undefined;
+  /** Who changes it, for the history; default: nobody that is known. */
+  readonly login?: string | undefined;
 }
+
+/** SQL that lets the triggers at the end of the statement know who has sent it. */
+const byLogin = (login: string | undefined, values: Values): string =>
+  login ? `, set_config('mapwright.login', ${values.bind(login)}, true) as by` : "";
 
 const geometryValue = (geom: Buffer | null, values: Values): string =>
   `st_geomfromewkb(${values.bind(geom)}::bytea)`;
@@ -34,7 +40,8 @@ const receiptSql = "pg_current_xact_id()::text";
 /** A write that returns JSON text `o`, as a whole or in parts, version `v` and receipt `r`. */
 function returning(statement: string, layer: LayerNode, change: ObjectChange, values: Values): string {
   const object = objectJson(change.shape, values);
-  const text = `${statement} returning ${object} as o, ${versionSql(layer)} as v, ${receiptSql} as r`;
+  const by = byLogin(change.login, values);
+  const text = `${statement} returning ${object} as o, ${versionSql(layer)} as v, ${receiptSql} as r${by}`;
   if (!returnsParts(change)) return text;
   return `with written as (${text}) select parts.o, v, r from written, ${partsOf("written.o")}`;
 }
@@ -166,13 +173,13 @@ export async function deleteObject(
   db: Database,
   layer: LayerNode,
   id: number,
-  versions?: readonly string[],
+  { versions, login }: Pick<ObjectChange, "versions" | "login"> = {},
 ): Promise<string | undefined> {
   const values = new Values();
   const key = values.bind(id);
   const condition = `svc_id = ${key}::bigint${versionCondition(layer, versions, values)}`;
   const [row] = await db.write<{ r: string }>(
-    `delete from ${layerTable(layer.id)} where ${condition} returning ${receiptSql} as r`,
+    `delete from ${layerTable(layer.id)} where ${condition} returning ${receiptSql} as r${byLogin(login, values)}`,
     values.list,
     { prepare: true },
   );
@@ -204,6 +211,7 @@ export interface GeometryChange {
   readonly shape: GeometryShape;
   /** As in `ObjectChange`. */
   readonly versions?: readonly string[] | undefined;
+  readonly login?: string | undefined;
 }
 
 /** A geometry after a write. */
@@ -223,7 +231,7 @@ export async function putGeometry(
   db: Database,
   layer: LayerNode,
   id: number,
-  { geom, shape, versions }: GeometryChange,
+  { geom, shape, versions, login }: GeometryChange,
 ): Promise<WrittenGeometry | undefined> {
   requireGeometry(layer, geom);
   const values = new Values();
@@ -232,7 +240,7 @@ export async function putGeometry(
     `with written as (
        update ${layerTable(layer.id)} set geom = ${geometryValue(geom, values)}
        where svc_id = ${key}::bigint${versionCondition(layer, versions, values)}
-       returning ${geometryJson(shape)} as g, ${receiptSql} as r
+       returning ${geometryJson(shape)} as g, ${receiptSql} as r${byLogin(login, values)}
      ) select parts.o, r from written, ${partsOf("written.g")}`,
     values.list,
     { prepare: true },

@@ -110,6 +110,7 @@ async function makeWorld(code: string): Promise<Known> {
   await made("POST", `${code}/layers/`, { code: "gone" });
   await made("DELETE", `${code}/layers/gone/`);
   const bin = await made("GET", "bin/?limit=1");
+  const done = await made("GET", `${code}/layers/a/history/?limit=1`);
   const key = await made("POST", "keys/", { name: code });
   await made("POST", `${code}/layers/`, { code: "mat", type: "material", source: { layer: "a" } });
   // No other layer is made from this one.
@@ -126,6 +127,7 @@ async function makeWorld(code: string): Promise<Known> {
     uuid: [file.uuid],
     job: [job.rows[0].id],
     lasting: [key.id],
+    done: [done.entries[0].id],
     entry: [bin.entries[0].id],
     user: ["viewer"],
     pass: ["viewerviewer"],
@@ -193,6 +195,10 @@ const special: Readonly<Record<string, (world: Known) => Known>> = {
     path: ["made.otf"],
     file: [fontFile],
     "": [fontFile],
+  }),
+  "POST /api/2.8/{project}/{map}/layers/{layer}/history/{entry}/undo/": ({ done }) => ({
+    layer: ["a"],
+    entry: done!,
   }),
   "DELETE /api/2.8/{project}/keys/{id}/": ({ lasting }) => ({ id: lasting! }),
   "DELETE /api/2.8/{project}/fonts/{path}": ({ map }) => ({ path: [`${map![0]}.otf`] }),

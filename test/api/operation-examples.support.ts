@@ -192,6 +192,13 @@ export async function walkOperations({ server, secret, password }: ExampleWorld)
   await ask("getVectorTileJson", "GET /tms/town/main/tile.mvt.json");
   await ask("makeTileKey", "POST main/tile-key/", { body: { seconds: 3_600 } });
   await ask("endTileKeys", "DELETE main/tile-key/");
+  const { entries: changes } = await ask(
+    "listLayerHistory",
+    "GET main/layers/trees/history/?limit=2&values=1",
+  );
+  await ask("listMapHistory", "GET main/history/?limit=2");
+  await ask("listObjectHistory", `GET main/layers/trees/objects/${changes[0].object}/history/?limit=2`);
+  await ask("undoChange", `POST main/layers/trees/history/${changes[0].id}/undo/`, { body: { group: 1 } });
   await ask("createLayer", "POST main/layers/", { body: { code: "benches" } });
   await ask("deleteLayer", "DELETE main/layers/benches/");
   const { entries } = await ask("listBin", "GET bin/");

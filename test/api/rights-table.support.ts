@@ -42,6 +42,8 @@ export interface Makers {
   font(): Promise<string>;
   /** The id of a key that lasts. */
   key(): Promise<string>;
+  /** The id of an entry in the history of the layer. */
+  change(): Promise<string>;
   /** The id of an entry in the bin: a layer that was deleted. */
   deleted(): Promise<string>;
 }
@@ -148,6 +150,14 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
     need: "administer",
     params: { path: "a/none.otf" },
     fresh: async ({ font }) => ({ params: { path: await font() } }),
+  },
+  "GET P/:map/history/": { need: "read with token" },
+  "GET P/:map/layers/:layer/history/": { need: "edit objects" },
+  "GET P/:map/layers/:layer/objects/:object/history/": { need: "edit objects" },
+  "POST P/:map/layers/:layer/history/:entry/undo/": {
+    need: "edit objects",
+    params: { entry: "999999999" },
+    fresh: async ({ change }) => ({ params: { entry: await change() } }),
   },
   "GET P/bin/": { need: "membership" },
   "POST P/bin/:entry/restore/": {

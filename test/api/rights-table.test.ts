@@ -111,6 +111,10 @@ function makersFor(map: MapCode): Makers {
     file: async () => String((await attach(map, fixtures[map].object!)).id),
     picture: () => forStyles("pictures", `${code()}.png`, picture),
     key: async () => String((await must("POST", "keys/", { name: code() })).id),
+    change: async () => {
+      await must("POST", `${map}/layers/l/objects/`, { fields: {} });
+      return String((await must("GET", `${map}/layers/l/history/?limit=1`)).entries[0].id);
+    },
     deleted: async () => {
       const { code: layer } = await must("POST", `${map}/layers/`, {});
       await must("DELETE", `${map}/layers/${layer}/`);

@@ -156,6 +156,12 @@ const get = (path: string, more: Partial<Entry> = {}): Entry => ({ path, ...more
 
 const newLayer = async () =>
   (await server.api("POST", "m/layers/", { token: editor, body: {} })).json.code as string;
+/** The id of an entry of the history. */
+const madeObject = async (): Promise<number> => {
+  await server.api("POST", "m/layers/l/objects/", { token: editor, body: { fields: {} } });
+  const { json } = await server.api("GET", "m/layers/l/history/?limit=1", { token: editor });
+  return json.entries[0].id;
+};
 /** The id of an entry in the bin. */
 const deletedLayer = async (): Promise<number> => {
   const code = await newLayer();
@@ -190,6 +196,16 @@ const entries: Readonly<Record<string, () => Promise<readonly Entry[]> | readonl
   "GET /tms/:project/:map/tile.mvt.json": () => [
     get("/tms/p/m/tile.mvt.json"),
     get("/tms/p/wide/tile.mvt.json"),
+  ],
+  "GET P/:map/history/": () => [get("m/history/?limit=1000&values=1", { token: editor })],
+  "GET P/:map/layers/:layer/history/": () => [
+    get("m/layers/l/history/?limit=1000&values=1", { token: editor }),
+  ],
+  "GET P/:map/layers/:layer/objects/:object/history/": () => [
+    get(`m/layers/l/objects/${object}/history/?limit=1000&values=1`, { token: editor }),
+  ],
+  "POST P/:map/layers/:layer/history/:entry/undo/": async () => [
+    await json(`m/layers/l/history/${await madeObject()}/undo/`, { group: 1 }, { token: editor, clients: 1 }),
   ],
   "GET P/bin/": () => [get("bin/?limit=1000", { token: admin })],
   "POST P/bin/:entry/restore/": async () => [

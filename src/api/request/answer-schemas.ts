@@ -288,6 +288,28 @@ const schemas = {
     layer: z.string().nullable().describe("Code of the layer that a column is in"),
     notes: z.array(z.string()).describe("What is not as it was"),
   }),
+  HistoryEntry: z.object({
+    id,
+    group: z.string().describe("The same for all that was done in one request"),
+    layer: z.string(),
+    object: id.nullable().describe("null = many objects at once"),
+    kind: z
+      .enum(["created", "changed", "deleted", "added", "replaced", "emptied"])
+      .describe("`added`: many at once; `replaced`: all, by an import; `emptied`: all were deleted at once"),
+    count: z.int().nullable().describe("Number of objects, where it is known"),
+    at: z.iso.datetime(),
+    by: z.string().describe("Login; empty = by SQL or an import"),
+    before: anyObject.nullable().describe("Values by column code: of a changed object those that differ"),
+    after: anyObject.nullable(),
+  }),
+  History: z.object({
+    bytes: z
+      .int()
+      .nullable()
+      .describe("What all changes take in the database; null on later pages and of one object"),
+    entries: z.array(z.looseObject({})).meta({ items: { $ref: "#/components/schemas/HistoryEntry" } }),
+  }),
+  Undone: z.object({ objects: z.int() }),
   SavedPictures: z.object({
     pictures: z.array(z.looseObject({ path: z.string() })),
     refused: z.record(z.string(), z.string()).describe("Reasons by path, of at most 100"),

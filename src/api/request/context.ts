@@ -108,7 +108,7 @@ export const toAdminister: Permission = (context, layer) => {
   requireRight(context.map, context.caller, Right.administer, layer);
 };
 
-function requireSignedIn({ map, caller }: MapContext): void {
+export function requireSignedIn({ map, caller }: MapContext): void {
   if (caller.accountId === null) throw unauthenticated();
   requireRead(map, caller);
 }

@@ -109,7 +109,9 @@ async function entryOf(request: Request, services: Services, context: ProjectCon
   const { entry: id = "" } = request.params;
   const [found] = /^\d{1,15}$/.test(id) ? await listBin(services.db, context.project.id, Number(id)) : [];
   if (found && (administers(context) || mayDelete(context.project, context.caller, found))) return found;
-  throw found ? forbidden() : notFound(`entry ${id} in the bin`);
+  // Others are not told what there is.
+  const mayKnow = (rightsOnProject(context.project, context.caller) & Right.editStructure) !== 0;
+  throw found || !mayKnow ? forbidden() : notFound(`entry ${id} in the bin`);
 }
 
 const restoreBody = {

@@ -77,8 +77,7 @@ async function detach(
   requireFiles(context.layer);
   const id = objectId(request.params.object);
   const fileId = objectId(request.params.file);
-  const blob = await detachFile(services.db, placeOf(context, id, await body()), fileId);
-  if (blob !== undefined) await services.blobs.setAside(blob);
+  await detachFile(services.db, placeOf(context, id, await body()), fileId);
   await services.changes.propagate();
   return answer(context.caller, null);
 }

@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import { loginOf } from "../../catalog/bin.js";
 import { editInBulk } from "../../features/bulk.js";
 import { type BulkPlan, bulkOperations } from "../../features/bulk-body.js";
 import type { Reply, Request } from "../../http/types.js";
@@ -53,7 +54,11 @@ async function edits(
   const languages = languagesOf(map, lng);
   const plan = await sentBulk(request, services, { caller, body, rules: { srid, languages, layer } });
   ignored.addHeader(plan.ignored);
-  const { ids, receipt } = await editInBulk(services.db, layer, { plan, language: languages.own });
+  const { ids, receipt } = await editInBulk(services.db, layer, {
+    plan,
+    language: languages.own,
+    login: loginOf(caller),
+  });
   await services.changes.propagate(receipt);
   return { kind: "json_text", text: await answerOf(plan, ids), headers: callerHeaders(caller) };
 }

@@ -1,3 +1,4 @@
+import { loginOf } from "../../catalog/bin.js";
 import { notFound } from "../../errors.js";
 import { getGeometry, putGeometry } from "../../features/edit.js";
 import type { Reply, Request } from "../../http/types.js";
@@ -47,6 +48,7 @@ async function change(
     geom,
     shape: { srid },
     versions: headers()["if-match"],
+    login: loginOf(caller),
   });
   if (changed === undefined) throw notFound(`object ${id}`);
   await services.changes.propagate(changed.receipt);

@@ -1,3 +1,4 @@
+import { loginOf } from "../../catalog/bin.js";
 import type { LayerNode, MapState } from "../../catalog/state.js";
 import { notFound } from "../../errors.js";
 import { valueColumns } from "../../features/column-sql.js";
@@ -100,7 +101,7 @@ async function create(
   const rules = { layer, languages: shape.languages, srid: parameters.geomSR };
   const sent = await sentObject(request, services, { caller, body, rules });
   ignored.addHeader(sent.ignored);
-  const made = await createObject(services.db, layer, { ...sent, shape });
+  const made = await createObject(services.db, layer, { ...sent, shape, login: loginOf(caller) });
   await services.changes.propagate(made.receipt);
   return taggedObject(caller, layer, made);
 }
@@ -117,7 +118,12 @@ async function change(
   const rules = { layer, languages: shape.languages, id, srid: parameters.geomSR };
   const sent = await sentObject(request, services, { caller, body, rules });
   ignored.addHeader(sent.ignored);
-  const wanted: ObjectChange = { ...sent, shape, versions: headers()["if-match"] };
+  const wanted: ObjectChange = {
+    ...sent,
+    shape,
+    versions: headers()["if-match"],
+    login: loginOf(caller),
+  };
   const changed = await updateObject(services.db, layer, id, wanted);
   if (changed === undefined) throw notFound(`object ${id}`);
   if (changed.receipt !== undefined) await services.changes.propagate(changed.receipt);
@@ -131,8 +137,8 @@ async function remove(
 ): Promise<Reply> {
   const { layer, caller } = await editableContext(request, services);
   const id = objectId(request.params.object);
-  const versions = headers()["if-match"];
-  const receipt = await deleteObject(services.db, layer, id, versions);
+  const match = { versions: headers()["if-match"], login: loginOf(caller) };
+  const receipt = await deleteObject(services.db, layer, id, match);
   if (receipt === undefined) throw notFound(`object ${id}`);
   await services.changes.propagate(receipt);
   return answer(caller, true);

@@ -49,6 +49,13 @@ export const tileSteps: readonly Step[] = [
       await world.api("DELETE", "lost/");
       await world.api("POST", `bin/${(await newest()).id}/restore/`, { body: { code: "found" } });
       t.same(await world.colour("found", here), [255, 0, 0, 255]);
+      const spots = "found/layers/lost";
+      const [made] = (await world.api("GET", `${spots}/history/?limit=1&values=1`)).json.entries;
+      await world.api("DELETE", `${spots}/objects/${made.object}/`);
+      const [gone] = (await world.api("GET", `${spots}/objects/${made.object}/history/`)).json.entries;
+      t.match((await world.api("GET", "found/history/?before=999999999")).json.entries, [{ id: gone.id }]);
+      await world.api("POST", `${spots}/history/${gone.id}/undo/`, { body: { group: 1 } });
+      t.same(await world.colour("found", here), [255, 0, 0, 255], "so does an object");
       await world.api("DELETE", "found/");
       await world.api("DELETE", `bin/${(await newest()).id}/`);
       await world.api("DELETE", "bin/");

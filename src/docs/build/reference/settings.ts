@@ -122,6 +122,9 @@ const meanings: Readonly<Record<string, string>> = {
   "render.memoryBytes": "The process that draws is replaced when it has grown beyond this.",
   "bin.days":
     "For how many days deleted maps, folders, layers and columns can be restored. 0 = nothing is kept of them.",
+  "history.days": "For how many days changes of objects can be looked at and undone. 0 = not at all.",
+  "history.mostBytes":
+    "How much the changes of a project's objects may take in the database, without indexes. Beyond it the oldest go first.",
   "transfer.jobsPerHost":
     "The processes that read imports and write exports are replaced after so many files.",
   "transfer.deadlineMs": "How long an import may take, and how long it may wait before, in milliseconds.",

@@ -1,0 +1,129 @@
+import type { LayerNode } from "../catalog/state.js";
+import type { Queryable } from "../storage/postgres.js";
+
+/** What happened to objects: who changed what, and when. Triggers of layers' tables write it (063_object_history.sql). */
+
+export type HistoryKind = "created" | "changed" | "deleted" | "added" | "replaced" | "emptied";
+
+const kinds: Readonly<Record<string, HistoryKind>> = {
+  i: "created",
+  u: "changed",
+  d: "deleted",
+  I: "added",
+  R: "replaced",
+  T: "emptied",
+};
+
+export type Values = Readonly<Record<string, unknown>>;
+
+export interface HistoryEntry {
+  readonly id: number;
+  readonly layerId: number;
+  /** null = many objects at once. */
+  readonly object: number | null;
+  readonly kind: HistoryKind;
+  /** Objects of it. */
+  readonly count: number | null;
+  readonly at: Date;
+  readonly login: string;
+  /** The same for all that a transaction did. */
+  readonly group: string;
+  /** Values by column code, and `geom` as GeoJSON; null = there was no object. */
+  readonly before: Values | null;
+  readonly after: Values | null;
+}
+
+interface Row extends Omit<HistoryEntry, "kind"> {
+  readonly op: string;
+}
+
+export interface HistoryRequest {
+  readonly object?: number | undefined;
+  /** Only entries with lower ids. */
+  readonly before?: number | undefined;
+  readonly limit: number;
+  /** Whether values are wanted, too. */
+  readonly values: boolean;
+}
+
+/** SQL of values with their geometry as GeoJSON. */
+const shown = (values: string): string =>
+  `case when ${values} ? 'geom' then ${values} || jsonb_build_object('geom',
+     case when ${values} ->> 'geom' is not null then st_asgeojson((${values} ->> 'geom')::geometry)::jsonb end)
+   else ${values} end`;
+
+/** Changes of objects of these layers, newest first. */
+export async function listHistory(
+  db: Queryable,
+  layers: readonly LayerNode[],
+  { object, before, limit, values }: HistoryRequest,
+): Promise<HistoryEntry[]> {
+  const rows = await db.query<Row>(
+    `select h.id, h.layer_id as "layerId", h.object_id as object, h.op, h.at, h.login,
+       case when h.op = 'I' then cardinality(h.ids) when h.object_id is not null then 1 end as count,
+       h.transaction_id || '-' || floor(extract(epoch from h.at) * 1000) as group,
+       ${values ? shown("h.before") : "null"} as before, ${values ? shown("h.after") : "null"} as after
+     from object_history h
+     where h.layer_id = any($1::bigint[]) and ($2::bigint is null or h.id < $2)
+       and ($3::bigint is null or h.object_id = $3 or $3 = any(h.ids))
+     order by h.id desc limit $4`,
+    [layers.map(({ id }) => id), before ?? null, object ?? null, limit],
+  );
+  const codes = new Map(
+    layers.map(({ id, columns }) => [id, new Map(columns.map(({ physical, code }) => [physical, code]))]),
+  );
+  return rows.map(({ op, ...row }) => {
+    const named = (found: Values | null) =>
+      found &&
+      Object.fromEntries(
+        Object.entries(found).flatMap(([physical, value]) => {
+          const code = codes.get(row.layerId)!.get(physical);
+          return code === undefined ? [] : [[code, value]];
+        }),
+      );
+    return { ...row, kind: kinds[op]!, before: named(row.before), after: named(row.after) };
+  });
+}
+
+/** SQL of the bytes of a row, as it is stored. */
+const rowBytes = `(100 + coalesce(pg_column_size(h.before), 0) + coalesce(pg_column_size(h.after), 0)
+  + coalesce(pg_column_size(h.ids), 0))`;
+
+/** Bytes that the history of these layers takes, without indexes. */
+export async function historyBytes(db: Queryable, layers: readonly LayerNode[]): Promise<number> {
+  const [row] = await db.query<{ bytes: number }>(
+    `select coalesce(sum(${rowBytes}), 0)::bigint as bytes from object_history h where layer_id = any($1::bigint[])`,
+    [layers.map(({ id }) => id)],
+  );
+  return row!.bytes;
+}
+
+/** Rows that one turn deletes. */
+const prunedAtOnce = 20_000;
+
+/** Deletes what is older, and what layers have left that are gone. @returns number of rows, of at most 20,000 */
+export const pruneHistory = (
+  db: Queryable,
+  { days, now }: { readonly days: number; readonly now?: Date },
+): Promise<number> =>
+  db.execute(
+    `delete from object_history where ctid = any(array(
+       select ctid from object_history where at < coalesce($2::timestamptz, now()) - $1 * interval '1 day'
+       limit ${prunedAtOnce}))`,
+    [days, now ?? null],
+  );
+
+/** Deletes the oldest of projects whose history takes more than that, and what layers that are gone have left. */
+export async function boundHistory(db: Queryable, mostBytes: number): Promise<number> {
+  const [row] = await db.query<{ gone: number }>(
+    `with sized as (
+       select h.id, n.id is null as alone,
+         sum(h.size) over (partition by m.project_id order by h.id desc) as total
+       from (select id, layer_id, ${rowBytes} as size from object_history h) h left join node n on n.id = h.layer_id left join map m on m.id = n.map_id
+     ), gone as (
+       delete from object_history where id in (select id from sized where alone or total > $1 limit ${prunedAtOnce}) returning 1)
+     select count(*)::int as gone from gone`,
+    [mostBytes],
+  );
+  return row!.gone;
+}

@@ -1,0 +1,25 @@
+-- expands
+-- functions: 8164f7b1622a76a8d5ba35c69e8421fe
+-- What happened to objects, written by the triggers of layers' tables (touch_inserted and its neighbours): who, when, and the values
+-- before and after. What a transaction did belongs together. Rows have no reference to their layer: they are written with each edit,
+-- and those of layers that are gone are deleted with what is old.
+create table object_history (
+  id bigint generated always as identity primary key,
+  layer_id bigint not null,
+  -- null = many objects at once.
+  object_id bigint,
+  -- i = created, u = changed, d = deleted; I = many created at once, R = all replaced by an import, T = all deleted at once
+  op "char" not null,
+  -- Values by physical column, geom as hexadecimal EWKB: of a deleted object all, of a changed one those that differ.
+  before jsonb,
+  after jsonb,
+  -- Of I.
+  ids bigint[],
+  at timestamptz not null default now(),
+  transaction_id xid8 not null default pg_current_xact_id(),
+  -- '' = by SQL.
+  login text not null default ''
+);
+create index object_history_layer on object_history (layer_id, id);
+create index object_history_object on object_history (layer_id, object_id, id);
+create index object_history_at on object_history using brin (at) with (pages_per_range = 16);

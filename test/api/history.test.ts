@@ -1,0 +1,175 @@
+import t from "tap";
+import { boundHistory, pruneHistory } from "../../src/features/history.js";
+import { startServer } from "../support/server.js";
+
+const server = await startServer();
+t.teardown(() => server.stop());
+const { api, sql } = server;
+const { db } = server.nodes[0]!.services;
+const [editor, admin, viewer] = [
+  await server.token("editor"),
+  await server.token("admin"),
+  await server.token("viewer"),
+];
+const as = (token: string) => async (method: string, path: string, body?: unknown) => {
+  const { status, text, json } = await api(method, path, { token, body });
+  if (status !== 200) throw new Error(`${method} ${path}: ${status} ${text}`);
+  return json;
+};
+const edit = as(editor);
+const other = as(admin);
+const L = "m/layers/l";
+const status = async (method: string, path: string, body?: unknown, token = editor) =>
+  (await api(method, path, { token, body })).status;
+const history = async (path = L, more = "values=1") =>
+  (await edit("GET", `${path}/history/?${more}`)).entries;
+const undo = (id: number, group = 0) => edit("POST", `${L}/history/${id}/undo/`, { group });
+const point = (lon: number) => ({ type: "Point", coordinates: [lon, 10] });
+const object = async (id: number) => edit("GET", `${L}/objects/${id}/?returnGeom=1`);
+const add = async (name: string, lon = 10): Promise<number> =>
+  (await edit("POST", `${L}/objects/`, { fields: { name }, geom: point(lon) })).id;
+const change = (id: number, body: object, token = edit) => token("PUT", `${L}/objects/${id}/`, body);
+
+await edit("POST", "", { code: "m" });
+const layer: number = (await edit("POST", "m/layers/", { code: "l" })).id;
+await edit("POST", `${L}/structure/`, { code: "name", type: "string" });
+await edit("POST", `${L}/structure/`, { code: "size", type: "number" });
+await edit("POST", `${L}/structure/`, { code: "more", type: "json" });
+
+t.test("it tells who changed what and when, and gives it back", async (t) => {
+  const id = await add("one");
+  const made = await object(id);
+  await change(id, { fields: { name: "two", size: 5, more: { a: [1] } } });
+  await change(id, { geom: point(20) }, other);
+  await edit("PUT", `${L}/objects/${id}/geom/`, point(30));
+  const last = await object(id);
+  await edit("DELETE", `${L}/objects/${id}/`);
+  const entries = await history(`${L}/objects/${id}`);
+  t.match(entries, [
+    {
+      kind: "deleted",
+      object: id,
+      layer: "l",
+      by: "editor",
+      count: 1,
+      before: { name: "two", geom: point(30) },
+      after: null,
+    },
+    { kind: "changed", by: "editor", before: { geom: point(20) }, after: { geom: point(30) } },
+    { kind: "changed", by: "admin", before: { geom: point(10) }, after: { geom: point(20) } },
+    {
+      kind: "changed",
+      by: "editor",
+      before: { name: "one", size: null, more: null },
+      after: { name: "two", size: 5 },
+    },
+    { kind: "created", by: "editor", before: null, after: null },
+  ]);
+  t.same(Object.keys(entries[1].before), ["geom"], "only what differs");
+  t.same(await undo(entries[0].id), { objects: 1 });
+  t.same(await object(id), last, "as it was");
+  t.equal(await status("POST", `${L}/history/${entries[0].id}/undo/`), 409, "it is there again");
+  const [undone] = await history();
+  t.match(undone, { kind: "created", object: id, by: "editor" });
+  await undo(undone.id);
+  t.same((await object(id)).fields, {}, "undoing is a change, which can be undone");
+  await undo(entries[0].id);
+  for (const entry of entries.slice(1, 4)) await undo(entry.id);
+  t.same(await object(id), made);
+  t.equal(await status("POST", `${L}/history/${entries[4].id}/undo/`), 409, "it has been changed since");
+});
+
+t.test("what others have changed since stays", async (t) => {
+  const id = await add("mine");
+  await change(id, { fields: { name: "yours", size: 1 } });
+  const [entry] = await history();
+  await change(id, { geom: point(40) }, other);
+  await undo(entry.id);
+  t.match(await object(id), { fields: { name: "mine", size: null }, geom: point(40) }, "other values");
+  await change(id, { fields: { name: "a", size: 2 } });
+  const [both] = await history();
+  await change(id, { fields: { size: 3 } }, other);
+  const { status: answered, text } = await api("POST", `${L}/history/${both.id}/undo/`, { token: editor });
+  t.equal(answered, 409);
+  t.match(text, `size of object ${id} changed`);
+  t.match(await object(id), { fields: { name: "a", size: 3 } }, "nothing of it is done");
+});
+
+t.test("what one request did is undone as one", async (t) => {
+  const [a, b] = [await add("a"), await add("b")];
+  await edit("POST", `${L}/objects/bulk/`, [
+    { op: "update", id: a, fields: { name: "A" } },
+    { op: "delete", id: b },
+    { op: "create", fields: { name: "c" } },
+  ]);
+  const entries = await history(L, "limit=3");
+  t.equal(new Set(entries.map(({ group }: { group: string }) => group)).size, 1);
+  t.match(
+    entries.map(({ by }: { by: string }) => by),
+    ["editor", "editor", "editor"],
+  );
+  t.same(await undo(entries[1].id, 1), { objects: 3 });
+  t.match(await object(a), { fields: { name: "a" } });
+  t.match(await object(b), { fields: { name: "b" } });
+  t.same((await object(entries[0].object)).fields, {});
+});
+
+t.test("many objects at once are one entry, and imports that replace all are told", async (t) => {
+  await sql.query(
+    `insert into layers.l${layer} (geom) select st_setsrid(st_point(1, 1), 4326) from generate_series(1, 12000)`,
+  );
+  const [many] = await history();
+  t.match(many, { kind: "added", count: 12_000, object: null, by: "" });
+  t.same(await undo(many.id), { objects: 12_000 });
+  await sql.query(`update layers.l${layer} set geom = st_translate(geom, 1, 1)`);
+  await sql.query(`truncate layers.l${layer}`);
+  const [emptied] = await history();
+  t.match(emptied, { kind: "emptied" });
+  t.equal(await status("POST", `${L}/history/${emptied.id}/undo/`), 500);
+});
+
+t.test("a statement that changes many objects, and one after a new column, are kept as well", async (t) => {
+  const id = await add("many");
+  await sql.query(
+    `insert into layers.l${layer} (geom) select st_setsrid(st_point(1, 1), 4326) from generate_series(1, 50)`,
+  );
+  await edit("POST", `${L}/structure/`, { code: "late", type: "string" });
+  await change(id, { fields: { late: "x" } });
+  t.match((await history())[0], { before: { late: null }, after: { late: "x" } });
+  const before = await object(id);
+  await sql.query(`update layers.l${layer} set geom = st_translate(geom, 1, 1)`);
+  const [entry] = await history();
+  t.same(Object.keys(entry.before), ["geom"]);
+  t.same(await undo(entry.id, 1), { objects: 51 });
+  t.same(await object(id), before);
+  await sql.query(`delete from layers.l${layer}`);
+  const [gone] = await history();
+  await undo(gone.id, 1);
+  t.same(await object(id), before);
+});
+
+t.test("it is for those who may edit the objects", async (t) => {
+  const id = await add("x");
+  const [entry] = await history();
+  t.equal(entry.object, id);
+  for (const path of [`${L}/history/`, `${L}/objects/${id}/history/`])
+    t.equal(await status("GET", path, undefined, viewer), 403);
+  t.same((await as(viewer)("GET", "m/history/")).entries, []);
+  t.match((await edit("GET", "m/history/?limit=1")).entries, [{ id: entry.id }]);
+  t.equal(await status("POST", `${L}/history/${entry.id}/undo/`, undefined, viewer), 403);
+  t.equal(await status("POST", `${L}/history/999999999/undo/`), 404);
+  const { bytes, entries } = await edit("GET", `${L}/history/?limit=2`);
+  t.ok(bytes > 0);
+  t.same((await edit("GET", `${L}/history/?limit=1&before=${entries[0].id}`)).entries, [entries[1]]);
+});
+
+t.test("what is old goes, and the oldest of what is too much", async (t) => {
+  const days = (n: number) => new Date(Date.now() + n * 86_400_000);
+  t.equal(await pruneHistory(db, { days: 30, now: days(29) }), 0, "it is not old");
+  const { bytes } = await edit("GET", `${L}/history/`);
+  t.ok((await boundHistory(db, Math.floor(bytes / 2))) > 0);
+  const left = (await edit("GET", `${L}/history/`)).bytes;
+  t.ok(left <= bytes / 2, `${left} of ${bytes} bytes`);
+  t.ok((await pruneHistory(db, { days: 30, now: days(31) })) > 0);
+  t.same(await history(), []);
+});
