@@ -92,7 +92,9 @@ t.test("a reader who takes as long as he may finds the rest", async (t) => {
     if (count > small && count <= small + found.length) await sleep(25_000);
   }
   t.equal(count, all);
-  t.same(await db.query("select current_setting('tcp_user_timeout') as after"), [{ after: "20000" }]);
+  // Sessions of a pooler have nothing of ours.
+  const after = db.isPooled ? "0" : "20000";
+  t.same(await db.query("select current_setting('tcp_user_timeout') as after"), [{ after }]);
 });
 
 t.test("a failure amid them is told after the rows before it", async (t) => {
