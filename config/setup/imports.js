@@ -112,7 +112,16 @@ const apart = [
       "src/log",
     ],
   },
-  { place: "src/viewer/browser", may: ["src/viewer/browser", "src/features/value-format"] },
+  {
+    place: "src/viewer/browser",
+    may: [
+      "src/viewer/browser",
+      "src/features/value-format",
+      "src/style/default-style",
+      "src/geo/geometry-kind",
+    ],
+  },
+  // The viewer loads nothing of the console, which is made of the viewer's parts.
   { place: "src/docs/browser", may: ["src/docs/browser", "src/docs/search"] },
 ];
 

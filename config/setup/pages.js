@@ -80,6 +80,13 @@ export async function bundlePages() {
     external: ["./tools/*", "./texts/*"],
     plugins: [leaflet],
   });
+  await build({
+    ...options,
+    entryPoints: [join(modules, "console", "app.js")],
+    outfile: join(scripts, "console.js"),
+    external: ["./texts/*"],
+    plugins: [leaflet],
+  });
   // A part of the page itself, from which it names other files.
   await build({
     ...options,
@@ -101,7 +108,7 @@ export async function bundlePages() {
   });
   await build({
     ...options,
-    entryPoints: ["viewer", "tools"].map((name) => join(styles, `${name}.css`)),
+    entryPoints: ["viewer", "tools", "console"].map((name) => join(styles, `${name}.css`)),
     outdir: scripts,
     external: ["images/*"],
   });
@@ -142,7 +149,7 @@ export async function packPages() {
   const viewer = loadViewerFiles();
   const documentation = loadDocumentation();
   const files = [
-    ...[viewer.index, ...viewer.files.values(), ...loadApiPageFiles().files.values()],
+    ...[viewer.index, viewer.console, ...viewer.files.values(), ...loadApiPageFiles().files.values()],
     ...[...documentation.files.values(), ...documentation.pages.values()],
   ];
   mkdirSync(packed, { recursive: true });

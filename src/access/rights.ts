@@ -52,7 +52,7 @@ export function rightsOn(map: GuardedMap, caller: Caller, layer?: GuardedLayer):
 }
 
 /** The caller's rights on the project itself, to create maps and administer users. The public has none. */
-export function rightsOnProject(project: ProjectState, caller: Caller): Rights {
+export function rightsOnProject(project: GuardedProject, caller: Caller): Rights {
   if (caller.accountId === null) return 0;
   const role = roleIn(project, caller);
   if (role === "admin") return all;

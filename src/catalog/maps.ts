@@ -91,16 +91,18 @@ export interface MapChange {
   readonly cssStyle?: string | undefined;
   /** As in `NewMap`. */
   readonly groupLayers?: MapState["groupLayers"] | undefined;
+  /** As in `NewMap`. */
+  readonly published?: boolean | undefined;
 }
 
 /**
- * Changes a map's code, name, style or grouping. Its addresses have the new code from then on, and the old one is free.
+ * Changes a map's code, name, style, grouping or publication. Its addresses have the new code from then on, and the old one is free.
  * @throws Failure not_found, invalid_code, code_exists
  */
 export function changeMap(
   db: Database,
   mapId: number,
-  { code, name, cssStyle, groupLayers }: MapChange,
+  { code, name, cssStyle, groupLayers, published }: MapChange,
 ): Promise<void> {
   return db.transaction(async (tx) => {
     await lockMap(tx, mapId);
@@ -108,7 +110,7 @@ export function changeMap(
     await tx.execute(
       `update map set name = coalesce($2, name), localized_name = coalesce($3, localized_name),
          names = coalesce($4, names), css_style = coalesce($5, css_style),
-         group_layers = coalesce($6, group_layers) where id = $1`,
+         group_layers = coalesce($6, group_layers), has_publication = coalesce($7, has_publication) where id = $1`,
       [
         mapId,
         name?.name ?? null,
@@ -116,6 +118,7 @@ export function changeMap(
         name ? JSON.stringify(name.names) : null,
         cssStyle ?? null,
         groupLayers ?? null,
+        published ?? null,
       ],
     );
   });

@@ -1,9 +1,9 @@
 import type { ByteSink } from "./byte-sink.js";
+import type { GeometryKind } from "./geometry-kind.js";
 
 /** Geometry as well-known binary (OGC 06-103r4, little-endian) with the type flags of PostGIS's EWKB. */
 
-/** Kind of geometry of a layer; Unknown = any. */
-export type GeometryKind = "Point" | "LineString" | "Polygon" | "Unknown";
+export type { GeometryKind };
 
 const types = {
   Point: { code: 1, kind: "Point", member: undefined },

@@ -51,6 +51,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     ending.unshift(() => nodes.stop(1_000 * requestSeconds, 1_000 * drainedSeconds()));
     await nodes.start();
     say(`Mapwright is ready: ${viewer}`);
+    say(`Make maps: ${viewer}console/`);
     say(`Documentation: ${viewer}docs/`);
     if (demoAccounts.length > 0) {
       say("Sign in to the project demo with (shown this once):");

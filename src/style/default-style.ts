@@ -1,4 +1,4 @@
-import type { GeometryKind } from "../geo/wkb.js";
+import type { GeometryKind } from "../geo/geometry-kind.js";
 
 /** The CartoCSS of a new layer. */
 

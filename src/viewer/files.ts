@@ -9,6 +9,8 @@ const require = createRequire(import.meta.url);
 export interface ViewerFiles extends Build {
   /** The HTML page, which refers to the other files as `viewer/<build>/<name>`. */
   readonly index: PageFile;
+  /** The page of the console, which refers to them likewise. */
+  readonly console: PageFile;
   /** Of the script in it, as a Content-Security-Policy names it. */
   readonly scriptHash: string;
 }
@@ -30,15 +32,21 @@ export function loadViewerFiles(): ViewerFiles {
   ]);
   const page = entries.get("index.html")?.toString("utf8");
   const early = entries.get("early.js")?.toString("utf8");
-  if (!page || !early || !entries.has("app.js")) {
+  const consolePage = entries.get("console.html")?.toString("utf8");
+  if (!page || !early || !consolePage || !entries.has("app.js") || !entries.has("console.js")) {
     throw new Error("The viewer has not been built: run `npm run build`.");
   }
   entries.delete("index.html");
+  entries.delete("console.html");
   entries.delete("early.js");
   const { build, files } = buildOf(entries);
   const named = (text: string) => text.replaceAll("viewer/build/", `viewer/${build}/`);
   const script = named(early);
   const html = named(page).replace("early.js", () => script);
   const scriptHash = `sha256-${createHash("sha256").update(script).digest("base64")}`;
-  return { index: pageFile("index.html", Buffer.from(html)), scriptHash, build, files };
+  return {
+    index: pageFile("index.html", Buffer.from(html)),
+    console: pageFile("console.html", Buffer.from(named(consolePage))),
+    ...{ scriptHash, build, files },
+  };
 }

@@ -1,4 +1,4 @@
-import { mayRead } from "../access/rights.js";
+import { mayRead, rightsOn, rightsOnProject } from "../access/rights.js";
 import {
   type BaseMap,
   type Caller,
@@ -21,6 +21,8 @@ export interface ViewerProject {
   readonly baseHasNames: boolean;
   /** Whom to name as the author of a base map of the project's own. */
   readonly baseAttribution: string;
+  /** Rights of the user on the project, where there is one. */
+  readonly access?: number;
   readonly maps: readonly ViewerMap[];
 }
 export interface ViewerMap {
@@ -32,6 +34,8 @@ export interface ViewerMap {
   readonly hasBackground: boolean;
   /** Not published: visible to signed-in users with rights only. */
   readonly isPrivate: boolean;
+  /** Rights of the user on the map, where there is one. */
+  readonly access?: number;
 }
 
 /** A project with the maps that the caller may see, before names are localised. */
@@ -44,6 +48,7 @@ interface FoundMap extends LocalizedName {
   readonly hasPublication: boolean;
   readonly hasBackground: boolean;
   readonly attribution: unknown;
+  readonly access?: number;
 }
 interface FoundGrant extends Grant {
   /** The map of the grant's layer. */
@@ -93,7 +98,10 @@ export async function findMaps(db: Queryable, access?: ProjectAccess): Promise<F
     });
     const mayBeSeen = ({ id: mapId, hasPublication }: FoundMap) =>
       mayRead({ id: mapId, hasPublication, project, layers: layersOf(mapId) }, caller);
-    return { ...found, maps: found.maps.filter(mayBeSeen) };
+    const maps = found.maps.filter(mayBeSeen);
+    if (!access) return { ...found, maps };
+    const withAccess = maps.map((map) => ({ ...map, access: rightsOn({ ...map, project }, caller) }));
+    return { ...found, access: rightsOnProject(project, caller), maps: withAccess };
   });
 }
 
@@ -115,6 +123,7 @@ export function shownProject(project: FoundProject, language: string): ViewerPro
       attribution: typeof map.attribution === "string" ? map.attribution : "",
       hasBackground: map.hasBackground,
       isPrivate: !map.hasPublication,
+      ...(map.access !== undefined && { access: map.access }),
     })),
   };
 }

@@ -100,6 +100,8 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
 
   "GET /": { need: "nothing" },
   "GET /embed": { need: "nothing" },
+  "GET /console/": { need: "nothing" },
+  "GET /console/:code/": { need: "nothing", params: { code: "p" } },
   "GET /favicon.ico": { need: "nothing" },
   "GET /viewer/maps.json": { need: "good token", query: "project=p" },
   "GET /viewer/:build/:file": { need: "nothing", params: { build: "any", file: "app.js" } },

@@ -16,7 +16,7 @@ import { nameFields } from "../request/schema/names.js";
 import { ref, type Values } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
-import { groupLayers } from "./maps.js";
+import { groupLayers, hasPublication } from "./maps.js";
 import { mapObject, mapResource } from "./present.js";
 import { changedName } from "./tree-fields.js";
 
@@ -27,6 +27,7 @@ const changeFields = {
   ...nameFields,
   css_style: style("CartoCSS of the map, applied before the styles of its layers; blank = none.").optional(),
   group_layers: groupLayers.optional(),
+  has_publication: hasPublication.optional(),
 };
 
 async function administeredMap(request: Request, services: Services): Promise<MapContext> {
@@ -35,7 +36,7 @@ async function administeredMap(request: Request, services: Services): Promise<Ma
   return context;
 }
 
-/** PUT resets missing fields to their defaults; PATCH keeps them. Both keep a missing code. */
+/** PUT resets missing fields to their defaults; PATCH keeps them. Both keep a missing code, and who may see the map. */
 async function change(
   request: Request,
   services: Services,
@@ -49,7 +50,8 @@ async function change(
   const cssStyle = sent.css_style ?? (replace ? "" : undefined);
   const grouped = sent.group_layers ?? (replace ? 0 : undefined);
   const notices = cssStyle === undefined ? [] : await checkStyles(services, map, cssStyle);
-  await changeMap(services.db, map.id, { code: sent.code, name, cssStyle, groupLayers: grouped });
+  const { code, has_publication: published } = sent;
+  await changeMap(services.db, map.id, { code, name, cssStyle, groupLayers: grouped, published });
   await services.changes.propagate();
   const changed = mapObject(await services.catalog.map(project.code, sent.code ?? map.code), view);
   return answer(caller, { ...changed, ...(notices.length > 0 && { notices }) });
@@ -110,7 +112,7 @@ export const mapEditOperations: readonly Operation[] = [
     tag: "Maps",
     summary: "Change a map",
     details:
-      "PUT resets a missing name, style or `group_layers` to the default, PATCH keeps it; both keep a missing code. With a new code all " +
+      "PUT resets a missing name, style or `group_layers` to the default, PATCH keeps it; both keep a missing code and `has_publication`. With a new code all " +
       "addresses of the map have it, and the old one is free. A style that makes the style of a layer invalid is refused.",
     access: "token",
     methods: ["PUT", "PATCH"],

@@ -8,7 +8,7 @@ import { mapContext, projectContext } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { mapPath, projectPath } from "../request/paths.js";
 import { type BodyDefinition, jsonObject } from "../request/schema/bodies.js";
-import { bit, code, style } from "../request/schema/fields.js";
+import { bit, code, flag, style } from "../request/schema/fields.js";
 import { nameFields, nameOf } from "../request/schema/names.js";
 import { ref, type Values } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
@@ -21,6 +21,8 @@ export const groupLayers = bit(
   "1 = the published tree has the map as one layer; 0 = its layers and folders; default: 0.",
 );
 
+export const hasPublication = flag("Whether everybody may see the map; default: yes for a new one.");
+
 export const mapFields = {
   code: code("Code of the map, unique in the project."),
   ...nameFields,
@@ -28,10 +30,11 @@ export const mapFields = {
     "",
   ),
   group_layers: groupLayers.default(0),
+  has_publication: hasPublication.default(true),
 };
 
 interface NewMap extends Values<typeof mapFields> {
-  /** Default: yes. */
+  /** In older versions; default: as `has_publication` says. */
   readonly publish?: boolean;
 }
 
@@ -42,7 +45,14 @@ async function create(
 ): Promise<Reply> {
   const { project, caller, view } = await projectContext(request, services);
   requireProjectRight(project, caller, Right.editStructure);
-  const { code, css_style: cssStyle, group_layers, publish = true, ...naming } = await body();
+  const {
+    code,
+    css_style: cssStyle,
+    group_layers,
+    has_publication: isPublic,
+    publish = isPublic,
+    ...naming
+  } = await body();
   const name = nameOf(naming, { language: view.language, main: project.languages[0] });
   const notices = cssStyle === "" ? [] : await checkStyle(services, project, { mapStyle: cssStyle });
   await createMap(services.db, project.id, {
@@ -71,7 +81,7 @@ export const creation = (body: BodyDefinition<NewMap>): Operation =>
     tag: "Maps",
     summary: "Create a map",
     details:
-      "The map is published immediately. Codes that are names of operations are reserved (invalid_code).",
+      "The map is published immediately, unless `has_publication` is 0. Codes that are names of operations are reserved (invalid_code).",
     access: "token",
     methods: ["POST"],
     path: `${projectPath}/`,

@@ -12,16 +12,18 @@ export const immutable = "public, max-age=31536000, immutable";
 /**
  * Content-Security-Policy that allows only this origin: no inline scripts, no other hosts, no plug-ins, no framing by
  * other sites.
- * @param more sources of styles and scripts besides, and who may show the page in a frame
+ * @param more sources of styles and scripts besides, who may show the page in a frame, and what its addresses may be relative to
  */
 export const ownContent = ({
   styles = "",
   scripts = "",
   framedBy = "'self'",
+  base = "'none'",
 }: {
   readonly styles?: string;
   readonly scripts?: string;
   readonly framedBy?: string;
+  readonly base?: string;
 } = {}): string =>
   [
     "default-src 'none'",
@@ -29,7 +31,7 @@ export const ownContent = ({
     `style-src 'self'${styles && ` ${styles}`}`,
     "img-src 'self' data: blob:",
     "connect-src 'self'",
-    "base-uri 'none'",
+    `base-uri ${base}`,
     "form-action 'none'",
     `frame-ancestors ${framedBy}`,
   ].join("; ");

@@ -17,7 +17,7 @@ import { projectContext } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { projectPath } from "../request/paths.js";
 import { form } from "../request/schema/bodies.js";
-import { text } from "../request/schema/parameters.js";
+import { choice, text } from "../request/schema/parameters.js";
 import { ref, ruled, type Values } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
@@ -38,6 +38,10 @@ const credential = (description: string, aliases: readonly string[] = []) =>
 const loginParameters = {
   user: credential("Login of the user.", ["login"]),
   pass: credential("Password.", ["password"]),
+  origin: choice(
+    "What the session counts as: `console` is that of the editor at `/console/`, of which `authorized/` tells `false`.",
+    ["api", "console"],
+  ),
 };
 
 /** The handler also accepts the token wherever session tokens are accepted. */
@@ -48,15 +52,15 @@ const externalLoginParameters = {
 const externalAuthorizationParameters = { login: credential("Login of the other user.") };
 
 /**
- * Opens an API session of the account in the project.
+ * Opens a session of the account in the project, of the API unless said otherwise.
  * @throws Failure forbidden when the account's password was changed or its role removed meanwhile
- * @param more set for a session that was created by another user
+ * @param more.grantedBy set for a session that was created by another user
  */
 async function openSession(
   services: Services,
   project: ProjectState,
   account: Account & Partial<AuthenticatedAccount>,
-  more: Pick<Session, "grantedBy"> = {},
+  more: Partial<Pick<Session, "grantedBy" | "origin">> = {},
 ): Promise<Reply> {
   const token = await services.sessions.open({
     accountId: account.id,
@@ -78,9 +82,10 @@ async function login(
   { body }: Input<unknown, Values<typeof loginParameters>>,
 ): Promise<Reply> {
   const project = await services.catalog.project(request.params.project!);
-  const { user, pass } = await body();
+  const { user, pass, origin } = await body();
   const attempt = { login: user, password: pass, address: request.remoteAddress };
-  return openSession(services, project, await services.logins.check(project.id, attempt, request.signal));
+  const account = await services.logins.check(project.id, attempt, request.signal);
+  return openSession(services, project, account, { origin });
 }
 
 /** Login with a token of another system. All errors get the same response, to reveal nothing about the cause. */

@@ -10,7 +10,7 @@ import { reader } from "../request/schema/read.js";
 import type { Services } from "../services.js";
 import { immutable, ownContent, pageReply, revalidate } from "./pages.js";
 
-/** The map viewer at `/`, its files, and its list of maps. */
+/** The map viewer at `/`, the console at `/console/`, their files, and their list of maps. */
 
 const filePolicy = ownContent();
 
@@ -49,6 +49,14 @@ export function viewerRoutesOf(table: ViewerFiles): Route<Services>[] {
   const contentSecurityPolicy = ownContent({ scripts });
   /** Any page may show it in a frame: it uses no session and has nothing to sign in with. */
   const embeddedPolicy = ownContent({ scripts, framedBy: "*" });
+  /** Its addresses are those of the viewer, which is a folder above. No page of others may have somebody press what he does not see. */
+  const consolePolicy = ownContent({ base: "'self'", framedBy: "'none'" });
+  const moved = (location: string): Reply => ({
+    kind: "bytes",
+    status: 308,
+    body: "",
+    headers: { location },
+  });
   /** A request with an older build id (a page opened before an update) gets the current file, not as immutable. */
   const built = (request: Request, name: string): Reply => {
     const file = table.files.get(name);
@@ -68,11 +76,30 @@ export function viewerRoutesOf(table: ViewerFiles): Route<Services>[] {
       handler: (request) =>
         request.path.endsWith("/")
           ? // Its files are named relative to the page.
-            { kind: "bytes", status: 308, body: "", headers: { location: "../embed" } }
+            moved("../embed")
           : pageReply(request, table.index, {
               cacheControl: revalidate,
               contentSecurityPolicy: embeddedPolicy,
             }),
+    },
+    {
+      methods: ["GET"],
+      path: "/console/",
+      handler: (request) =>
+        request.path.endsWith("/")
+          ? pageReply(request, table.console, {
+              cacheControl: revalidate,
+              contentSecurityPolicy: consolePolicy,
+            })
+          : moved("console/"),
+    },
+    {
+      methods: ["GET"],
+      path: "/console/:code/",
+      handler: (request) =>
+        moved(
+          `${request.path.endsWith("/") ? "../" : "./"}#project=${encodeURIComponent(request.params.code ?? "")}`,
+        ),
     },
     {
       methods: ["GET"],

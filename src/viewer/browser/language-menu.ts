@@ -74,7 +74,8 @@ export class LanguageMenu {
     const names = [this.language, ...chosen].map((code) => nameOf(code, this.language).name);
     const label = `${this.t("language")}: ${names.join(", ")}`;
     this.opener.title = label;
-    this.opener.setAttribute("aria-label", label);
+    // Who speaks to the page says what is written there.
+    this.opener.setAttribute("aria-label", `${this.language.toUpperCase()}, ${label}`);
   }
 
   private entry(

@@ -6,7 +6,7 @@ import type { LayerTree, TreeItem } from "./layer-tree.js";
 import type { LegendSource, ProjectInfo } from "./map-server.js";
 import { dragToFold } from "./sheet.js";
 import type { Translate } from "./texts.js";
-import { baseCode, missingSign, TreeView } from "./tree-view.js";
+import { baseCode, missingSign, type TreeEditing, TreeView } from "./tree-view.js";
 
 export interface LayersPanelEvents {
   /** Layers or the base map were switched. */
@@ -14,6 +14,7 @@ export interface LayersPanelEvents {
   zoomTo(item: TreeItem): void;
   /** Opens the menu of a layer. */
   menu(item: TreeItem, opener: HTMLElement): void;
+  readonly editing?: TreeEditing;
 }
 
 /** The base maps that can be chosen, and the one that is. */

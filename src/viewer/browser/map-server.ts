@@ -18,6 +18,8 @@ export interface ProjectInfo {
   /** Whether the built-in one writes names. */
   readonly baseHasNames?: boolean;
   readonly baseAttribution?: string;
+  /** What the user of the session may do, in bits: see `rights`. */
+  readonly access?: number;
   readonly maps: readonly MapInfo[];
 }
 export interface MapInfo {
@@ -28,7 +30,11 @@ export interface MapInfo {
   readonly hasBackground?: boolean;
   /** Only visible to signed-in users. */
   readonly isPrivate?: boolean;
+  /** As that of the project. */
+  readonly access?: number;
 }
+/** Bits of `access`. */
+export const rights = { structure: 4, administer: 8 } as const;
 
 export interface ColumnInfo {
   readonly id: number;
@@ -129,10 +135,34 @@ export class ServerError extends Error {
     readonly code: string | undefined,
     /** When the server would look at it again. */
     readonly retryAfterSeconds?: number,
+    /** In the server's words, in English; "" = it said nothing. */
+    readonly told = "",
+    readonly data: Readonly<Record<string, unknown>> = {},
   ) {
     super(`${status} ${code ?? ""}`.trim());
     this.name = "ServerError";
   }
+}
+
+interface ErrorBody {
+  readonly code?: string;
+  readonly message?: string;
+  /** Of RFC 9457. */
+  readonly detail?: string;
+  readonly data?: Readonly<Record<string, unknown>>;
+}
+
+/** What an answer that is none says. @param text its body */
+export function failureOf(status: number, text: string, retryAfter: string | null): ServerError {
+  let body: ErrorBody = {};
+  try {
+    body = (JSON.parse(text) ?? {}) as ErrorBody;
+  } catch {
+    // A page, which tells people what the status tells.
+  }
+  const seconds = Number(retryAfter ?? Number.NaN);
+  const wait = Number.isFinite(seconds) ? seconds : undefined;
+  return new ServerError(status, body.code, wait, body.message ?? body.detail, body.data);
 }
 
 /** In steps, so that pages of many sizes share what the server keeps. */
@@ -173,6 +203,8 @@ export class MapServer {
     private readonly language: string,
     private readonly sessions: Sessions,
     private readonly dataLanguages: DataLanguages,
+    /** Of the sessions that it opens. */
+    private readonly origin: "api" | "console" = "api",
   ) {}
 
   /**
@@ -228,6 +260,16 @@ export class MapServer {
       if (elements) return elements;
     }
     return this.askForLayers(mapId, this.lng(mapId.project));
+  }
+
+  /** All layers and folders, also those that are not published. */
+  allLayers({ project, map }: MapId): Promise<TreeElement[]> {
+    return this.get(project, [map, "layers"], { ...layersQuery(this.lng(project)), type: "full" });
+  }
+
+  /** The layers and folders that are published. */
+  publishedLayers({ project, map }: MapId): Promise<TreeElement[]> {
+    return this.askForLayers({ project, map }, this.lng(project));
   }
 
   private askForLayers({ project, map }: MapId, lng: string | undefined): Promise<TreeElement[]> {
@@ -336,7 +378,7 @@ export class MapServer {
   async signIn(project: string, login: string, password: string): Promise<void> {
     const { token } = await this.send<{ token: string }>(`api/2.8/${path(project, "login")}`, {
       method: "POST",
-      body: new URLSearchParams({ user: login, pass: password }),
+      body: new URLSearchParams({ user: login, pass: password, origin: this.origin }),
     });
     this.sessions.put(project, { login, token });
   }
@@ -354,9 +396,11 @@ export class MapServer {
   /** Whether the session is still valid; removes it if not. */
   async checkSession(project: string): Promise<boolean> {
     if (!this.sessions.of(project)) return false;
-    const isValid = await this.get<boolean>(project, ["authorized"]).catch(
+    // `authorized/` knows nothing of sessions of the console.
+    const isValid = await this.get<unknown>(project, ["maps", "available"]).then(
+      () => true,
       // A network error does not end the session.
-      (error: unknown) => !(error instanceof ServerError && error.status === 401),
+      (error: unknown) => !(error instanceof ServerError && (error.status === 401 || error.status === 403)),
     );
     if (!isValid) this.sessions.remove(project);
     return isValid;
@@ -459,8 +503,7 @@ export class MapServer {
       throw new ServerError(0, undefined);
     }
     if (reply.ok) return reply;
-    const body = (await reply.json().catch(() => undefined)) as { code?: string } | undefined;
-    const seconds = Number(reply.headers.get("retry-after") ?? Number.NaN);
-    throw new ServerError(reply.status, body?.code, Number.isFinite(seconds) ? seconds : undefined);
+    const text = await reply.text().catch(() => "");
+    throw failureOf(reply.status, text, reply.headers.get("retry-after"));
   }
 }

@@ -2,11 +2,18 @@ import { button, h, icon } from "./dom.js";
 import { type MapServer, type ProjectInfo, ServerError } from "./map-server.js";
 import type { Translate } from "./texts.js";
 
+/** Whose session has ended in the middle of something. */
+export interface SignInAgain {
+  readonly login: string;
+  readonly hint: string;
+}
+
 /** Shows the sign-in dialog. Resolves to the code of the project after signing in, or undefined when cancelled. */
 export function showSignInDialog(
   context: { readonly server: MapServer; readonly t: Translate },
   projects: readonly ProjectInfo[],
   current: string | undefined,
+  again?: SignInAgain,
 ): Promise<string | undefined> {
   const { server, t } = context;
   // A text field with suggestions, since projects without public maps are not listed.
@@ -27,6 +34,7 @@ export function showSignInDialog(
     class: "field",
     id: "sign-in-login",
     name: "username",
+    value: again?.login ?? "",
     autocomplete: "username",
     autocapitalize: "none",
     spellcheck: "false",
@@ -59,7 +67,7 @@ export function showSignInDialog(
     h(
       "header",
       {},
-      h("div", {}, h("h2", { id: "sign-in-title" }, t("signIn")), h("p", {}, t("signInHint"))),
+      h("div", {}, h("h2", { id: "sign-in-title" }, t("signIn")), h("p", {}, again?.hint ?? t("signInHint"))),
       button({ class: "icon-button", "aria-label": t("close") }, close, icon("close")),
     ),
     h("label", { for: "sign-in-project" }, t("project")),
@@ -115,7 +123,7 @@ export function showSignInDialog(
   });
   document.body.append(dialog);
   dialog.showModal();
-  (current === undefined ? project : login).focus();
+  (current === undefined ? project : login.value === "" ? login : password).focus();
   return new Promise((resolve) => {
     dialog.addEventListener("close", () => {
       dialog.remove();

@@ -1,4 +1,4 @@
-import { button, h, icon } from "./dom.js";
+import { button, h, type IconName, icon } from "./dom.js";
 import { hasToolbarRoom, helpLink } from "./help-link.js";
 import type { Language } from "./language.js";
 import { type LanguageEvents, LanguageMenu } from "./language-menu.js";
@@ -10,35 +10,56 @@ export interface ToolbarEvents extends LanguageEvents {
   signOut(): void;
 }
 
+/** The main button. */
+export interface MainButton {
+  readonly icon: IconName;
+  readonly label: string;
+}
+
 /** The toolbar at the top right: languages, account, share. */
 export class Toolbar {
   readonly element: HTMLElement;
   readonly languages: LanguageMenu;
   private readonly account = h("div", { class: "account" });
+  private readonly more = h("a", { class: "button raised toolbar-link", hidden: true });
+  readonly main: HTMLButtonElement;
   private closeMenu: () => void = () => undefined;
 
   constructor(
     private readonly t: Translate,
     language: Language,
     private readonly events: ToolbarEvents,
+    { icon: sign, label }: MainButton = { icon: "share", label: t("share") },
   ) {
     this.languages = new LanguageMenu(t, language, events);
+    this.main = button(
+      { class: "button main share", title: label },
+      () => events.share(),
+      icon(sign),
+      h("span", { class: "button-text" }, label),
+    );
     this.element = h(
-      "div",
+      "header",
       { class: "toolbar" },
       this.languages.element,
       this.account,
+      this.more,
       hasToolbarRoom() && helpLink(t, "button raised", false),
-      button(
-        { class: "button main share", title: t("share") },
-        () => events.share(),
-        icon("share"),
-        h("span", { class: "button-text" }, t("share")),
-      ),
+      this.main,
     );
     document.addEventListener("pointerdown", (event) => {
       if (!this.account.contains(event.target as Node)) this.closeMenu();
     });
+  }
+
+  /** Shows a way to another page with the same map; undefined = there is none. */
+  showLink(link: (MainButton & { readonly address: string }) | undefined): void {
+    this.more.hidden = link === undefined;
+    if (!link) return;
+    this.more.href = link.address;
+    this.more.title = link.label;
+    this.more.setAttribute("aria-label", link.label);
+    this.more.replaceChildren(icon(link.icon), h("span", { class: "button-text" }, link.label));
   }
 
   /** Shows the user of the current project; undefined = not signed in. */

@@ -13,6 +13,24 @@ export interface TreeViewEvents {
   zoomTo(item: TreeItem): void;
   /** Opens the menu of a layer, at a button of its row. */
   menu(item: TreeItem, opener: HTMLElement): void;
+  /** Lets the rows be edited; absent = they are looked at. */
+  readonly editing?: TreeEditing;
+}
+
+/** The parts of a row. */
+export interface TreeRow {
+  readonly item: TreeItem;
+  readonly row: HTMLElement;
+  /** The label of the switch, which is what the item is called. */
+  readonly name: HTMLLabelElement;
+  readonly input: HTMLInputElement;
+}
+
+/** What makes rows of the tree such as can be edited. Folders have menus then, too. */
+export interface TreeEditing {
+  made(row: TreeRow): void;
+  /** Said in place of a tree without layers. */
+  readonly empty: string;
 }
 
 /** What tiles name the base map by when they lack it. */
@@ -72,9 +90,9 @@ export class TreeView {
         : h(
             "p",
             { class: "hint" },
-            this.t("noLayers"),
-            " ",
-            pageLink("how-to/import-files", this.t("addLayers")),
+            ...(this.events.editing
+              ? [this.events.editing.empty]
+              : [this.t("noLayers"), " ", pageLink("how-to/import-files", this.t("addLayers"))]),
           ),
     );
     this.refresh();
@@ -116,17 +134,13 @@ export class TreeView {
       this.events.switched();
     });
     const symbol = swatch(item);
+    const name = h("label", { class: "tree-name", for: id, title: item.title }, item.title);
     const sign = missingSign(this.t, item.title);
     const row = h(
       "div",
       { class: "tree-row", "data-depth": Math.min(depth, 4) },
       symbol,
-      h(
-        "span",
-        { class: "tree-text" },
-        h("label", { class: "tree-name", for: id, title: item.title }, item.title),
-        sign,
-      ),
+      h("span", { class: "tree-text" }, name, sign),
       this.zoomButton(item),
       this.menuButton(item),
       input,
@@ -138,6 +152,7 @@ export class TreeView {
       row.dataset.shown = shown;
       sign.hidden = shown === "none" || !this.isMissing(item);
     });
+    this.events.editing?.made({ item, row, name, input });
     const entry = h("li", {}, row);
     if (!item.isFolder && !isWholeMap(item)) this.addLegend(item, symbol, row, entry);
     if (item.isFolder) {
@@ -184,7 +199,7 @@ export class TreeView {
   }
 
   private menuButton(item: TreeItem): HTMLElement | undefined {
-    if (item.isFolder) return undefined;
+    if (item.isFolder && !this.events.editing) return undefined;
     const name = this.t("layerMenu", { name: item.title });
     const opener = button(
       {

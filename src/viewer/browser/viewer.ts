@@ -12,7 +12,14 @@ import { baseAttribution, LayersPanel } from "./layers-panel.js";
 import { type ChangedArea, LiveChanges } from "./live-changes.js";
 import { MapChooser } from "./map-chooser.js";
 import { mapControls, scaleBar } from "./map-controls.js";
-import { type MapId, type MapInfo, type MapServer, type ProjectInfo, ServerError } from "./map-server.js";
+import {
+  type MapId,
+  type MapInfo,
+  type MapServer,
+  type ProjectInfo,
+  rights,
+  ServerError,
+} from "./map-server.js";
 import { MapView } from "./map-view.js";
 import { MissingLayers } from "./missing-layers.js";
 import { ObjectFinder } from "./object-finder.js";
@@ -428,6 +435,15 @@ export class Viewer {
     return this.project?.languages.includes(chosen ?? "") === false ? undefined : chosen;
   }
 
+  /** The way to the console, for who may edit there. */
+  private get editLink(): { icon: "pencil"; label: string; address: string } | undefined {
+    const access = this.listed?.access ?? this.project?.access ?? 0;
+    if (!this.mapId || (access & rights.structure) === 0) return undefined;
+    const { project, map } = this.mapId;
+    const fragment = new URLSearchParams({ project, map });
+    return { icon: "pencil", label: this.parts.locale.t("editMap"), address: `console/#${fragment}` };
+  }
+
   private async changeDataLanguage(language: string | undefined): Promise<void> {
     if (!this.mapId) return;
     this.finder.close();
@@ -442,6 +458,7 @@ export class Viewer {
     this.chooser.update(this.projects, this.mapId);
     this.whole.show(this.titled.title);
     this.toolbar.showUser(this.mapId && this.parts.sessions.of(this.mapId.project)?.login);
+    this.toolbar.showLink(this.editLink);
     this.toolbar.languages.showData(this.project?.languages ?? [], this.dataLanguage);
     document.title = `${this.titled.title || t("viewerTitle")} · Mapwright`;
   }

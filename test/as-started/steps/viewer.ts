@@ -88,6 +88,29 @@ const looks: Readonly<Record<string, Look>> = {
     t.same(problems, []);
     await world.api("DELETE", "torn/");
   },
+  "a file that becomes a public map in the console": async (t, world, browser) => {
+    const { page, problems } = await openPage(browser, `${world.url}/console/${project}/`, {
+      waitForMap: false,
+    });
+    await page.fill("#sign-in-login", login);
+    await page.fill("#sign-in-password", password);
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(".home-card");
+    const text = "name,lon,lat\nWell,13.377,52.514\n";
+    await page.setInputFiles("input[type=file]", {
+      name: "Console wells.csv",
+      mimeType: "",
+      buffer: Buffer.from(text),
+    });
+    await page.waitForSelector(".import[data-state='done']");
+    await page.click(".share");
+    await page.waitForSelector("text=This map is public");
+    const link = await page.inputValue(".tool-dialog .copy-row input");
+    t.same(problems, []);
+    const reader = await openPage(browser, link);
+    await soon(t).match(() => reader.page.title(), "Console wells");
+    t.same(reader.problems, []);
+  },
   "a frame in a page of another site, in German": async (t, world, browser) => {
     const { page, problems } = await openPage(browser, await framing(t, `${world.url}/embed`), {
       waitForMap: false,

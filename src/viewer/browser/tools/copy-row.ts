@@ -4,7 +4,7 @@ import type { ToolParts } from "../tool-parts.js";
 
 /** A text that can be read and copied. */
 export function copyRow(
-  { locale, toasts }: ToolParts,
+  { locale, toasts }: Pick<ToolParts, "locale" | "toasts">,
   field: HTMLInputElement | HTMLTextAreaElement,
   { label, copied }: { readonly label: string; readonly copied: string },
 ): HTMLElement {

@@ -3,7 +3,7 @@ import type { ToolParts } from "../tool-parts.js";
 
 /** Shows a dialog; it is removed when it is closed. */
 export function showDialog(
-  { root, locale }: ToolParts,
+  { root, locale }: Pick<ToolParts, "root" | "locale">,
   title: string,
   ...parts: HTMLElement[]
 ): HTMLDialogElement {

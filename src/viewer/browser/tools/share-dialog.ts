@@ -66,7 +66,7 @@ interface Embedded {
 }
 
 /** The element of HTML that shows a view of the map in another page. */
-function embedCode({ link, title, width, height }: Embedded): string {
+export function embedCode({ link, title, width, height }: Embedded): string {
   const { hash } = new URL(link);
   const address = new URL("embed", link);
   address.hash = hash;

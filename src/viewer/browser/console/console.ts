@@ -1,0 +1,572 @@
+import { type Address, type BaseChoice, formatAddress, parseAddress } from "../address.js";
+import { isAttended } from "../attention.js";
+import type { Locale } from "../attributes.js";
+import type { DataLanguages } from "../data-languages.js";
+import { h } from "../dom.js";
+import { type Language, rememberLanguage } from "../language.js";
+import { LayerTree, type TreeItem } from "../layer-tree.js";
+import { baseAttribution, LayersPanel } from "../layers-panel.js";
+import { MapChooser } from "../map-chooser.js";
+import { mapControls, scaleBar } from "../map-controls.js";
+import { type MapId, type MapInfo, type MapServer, type ProjectInfo, rights } from "../map-server.js";
+import { MapView } from "../map-view.js";
+import { Pictures } from "../pictures.js";
+import { PopupMenu } from "../popup-menu.js";
+import type { Sessions } from "../sessions.js";
+import { showSignInDialog } from "../sign-in.js";
+import { Stage } from "../stage.js";
+import { TileStack } from "../tile-stack.js";
+import { Toasts } from "../toasts.js";
+import { Toolbar } from "../toolbar.js";
+import { DropTarget } from "./drop-target.js";
+import { Edits } from "./edits.js";
+import { Home } from "./home.js";
+import { Importer } from "./importer.js";
+import { MapEdits } from "./map-edits.js";
+import { problemOf, problemText } from "./problem.js";
+import { confirmed, showPublishDialog } from "./publish-dialog.js";
+import { StylePanel } from "./style-panel.js";
+import { type DropPlace, EditableTree, placeAt, siblingsOf } from "./tree-editing.js";
+
+export interface ConsoleParts {
+  readonly server: MapServer;
+  readonly sessions: Sessions;
+  readonly locale: Locale;
+  readonly language: Language;
+  readonly dataLanguages: DataLanguages;
+}
+
+/** Work in the page, which asks for nothing, keeps the session at such intervals. */
+const keepMs = 60_000;
+
+/** The page in which maps are made: connects its parts, opens maps, and keeps the URL fragment in step with what is shown. */
+export class Console {
+  private readonly toasts: Toasts;
+  private readonly stage = new Stage();
+  private readonly progress = h("div", { class: "progress", "aria-hidden": "true" });
+  private readonly attribution = h("div", { class: "attribution" });
+  private readonly side: HTMLElement;
+  private readonly view: MapView;
+  private readonly tiles: TileStack;
+  private readonly chooser: MapChooser;
+  private readonly layers: LayersPanel;
+  private readonly toolbar: Toolbar;
+  private readonly menu = new PopupMenu();
+  private readonly symbols = new Pictures();
+  private readonly rows: EditableTree;
+  private readonly style: StylePanel;
+  private readonly home: Home;
+  private readonly drop: DropTarget;
+  private readonly edits: Edits;
+  private readonly changes: MapEdits;
+  private readonly importer: Importer;
+  private readonly dialogs: {
+    readonly root: HTMLElement;
+    readonly locale: Locale;
+    readonly toasts: Toasts;
+  };
+  private projects: readonly ProjectInfo[] = [];
+  private projectCode: string | undefined;
+  private mapId: MapId | undefined;
+  private tree: LayerTree | undefined;
+  /** Of the open map; the user may switch it off. */
+  private base: BaseChoice = "own";
+  /** Ids of layers that were made here, by map. */
+  private readonly made = new Map<string, Set<number>>();
+  /** The login that was used last. */
+  private login = "";
+  /** Number of addresses gone to, so that a late answer for a previous one is ignored. */
+  private navigation = 0;
+
+  constructor(
+    private readonly root: HTMLElement,
+    private readonly parts: ConsoleParts,
+  ) {
+    const { locale, server, sessions } = parts;
+    const { t } = locale;
+    this.toasts = new Toasts(t);
+    this.dialogs = { root, locale, toasts: this.toasts };
+    const mapElement = h("div", { class: "map", id: "map" });
+    root.append(mapElement);
+    this.view = new MapView(mapElement, t("mapLabel"), {
+      moved: () => this.layers.zoomed(this.view.view.zoom),
+      clicked: () => undefined,
+      menu: () => undefined,
+    });
+    this.tiles = new TileStack(this.view.map, {
+      loading: (isLoading) => this.progress.classList.toggle("busy", isLoading),
+      doubtful: () => undefined,
+      failed: () => this.layers.markFailed(t("tilesFailed")),
+      complete: () => this.layers.markFailed(undefined),
+      drawn: () => undefined,
+    });
+    this.edits = new Edits(sessions, (project) => this.signInAgain(project));
+    this.changes = new MapEdits(this.edits, server);
+    this.importer = new Importer(this.edits, t, {
+      project: () => this.projectCode!,
+      mayHide: () => ((this.project?.access ?? 0) & rights.administer) !== 0,
+      opened: (map) => this.go(map),
+      imported: (map, layerIds) => this.imported(map, layerIds),
+      removed: (map, isMapGone) => this.removed(map, isMapGone),
+    });
+    this.drop = new DropTarget(
+      t,
+      () => this.project !== undefined && document.querySelector("dialog[open]") === null,
+      (files) => this.importer.start(files, this.mapId),
+    );
+    this.rows = new EditableTree(t, {
+      choose: (item) => this.openStyle(item),
+      rename: (item, name) => void this.edit((map) => this.changes.rename(map, item, name), item.element.id),
+      remove: (item) => void this.remove(item),
+      step: (item, by) => this.step(item, by),
+      moveTo: (item, target, where) => this.moveTo(item, target, where),
+    });
+    this.chooser = new MapChooser(t, (mapId) => void this.go(mapId));
+    this.layers = new LayersPanel(locale, false, {
+      changed: () => {
+        this.base = this.layers.base;
+        this.showTiles();
+      },
+      zoomTo: (item) => this.view.fit(this.tree?.extent([item])),
+      menu: (item, opener) => this.openMenu(item, opener),
+      editing: this.rows,
+    });
+    this.style = new StylePanel(t, {
+      columns: ({ element }) =>
+        this.mapId
+          ? this.edits.inSession(this.mapId.project, () => server.structure(this.mapId!, element.code))
+          : Promise.resolve([]),
+      save: async (item, css) => {
+        const mapId = this.mapId!;
+        const notes = await this.changes.style(mapId, item, css);
+        await this.reloadTree();
+        return notes;
+      },
+      closed: (item) => {
+        this.rows.choose(undefined);
+        if (item) this.rows.focus(item.element.id);
+      },
+    });
+    this.toolbar = new Toolbar(
+      t,
+      parts.language,
+      {
+        share: () => void this.publish(),
+        signIn: () => void this.signIn(),
+        signOut: () => void this.signOut(),
+        changeLanguage: (language) => {
+          rememberLanguage(language);
+          location.reload();
+        },
+        changeDataLanguage: (language) => {
+          if (this.projectCode === undefined) return;
+          parts.dataLanguages.choose(this.projectCode, language);
+          void this.reloadTree();
+        },
+      },
+      { icon: "share", label: t("publish") },
+    );
+    this.home = new Home(t, {
+      choose: ({ code }) => void this.go({ project: this.projectCode!, map: code }),
+      newMap: () => void this.newMap(),
+      upload: this.drop.button("button main", t("chooseFiles")),
+    });
+    const add = this.drop.button("button wide add-data", t("addData"));
+    this.layers.element.append(h("div", { class: "layers-add" }, add));
+    this.side = h("div", { class: "side", hidden: true }, this.chooser.element, this.layers.element);
+    this.view.panels = { side: this.side, object: this.style.element };
+    const controls = mapControls(this.view.map, locale, true, {
+      home: () => this.view.fit(this.tree?.extent()),
+      measure: () => undefined,
+      bookmarks: () => undefined,
+      locate: () => undefined,
+      print: () => undefined,
+    });
+    root.append(
+      this.progress,
+      this.home.element,
+      this.side,
+      this.toolbar.element,
+      this.style.element,
+      this.menu.element,
+      controls,
+      h("footer", { class: "bottom-line" }, scaleBar(this.view.map, locale), this.attribution),
+      this.stage.element,
+      this.importer.element,
+      this.toasts.element,
+      this.drop.overlay,
+      this.drop.input,
+    );
+    window.addEventListener("popstate", () => void this.navigate(parseAddress(location.hash)));
+    window.addEventListener("beforeunload", (event) => {
+      if (this.style.hasDrafts || this.importer.isBusy) event.preventDefault();
+    });
+    window.setInterval(() => {
+      if (this.projectCode !== undefined && isAttended()) void server.checkSession(this.projectCode);
+    }, keepMs);
+  }
+
+  async start(): Promise<void> {
+    this.root.classList.add("at-home");
+    this.showUser();
+    await this.navigate(parseAddress(location.hash));
+  }
+
+  private get project(): ProjectInfo | undefined {
+    const project = this.projects.find(({ code }) => code === this.projectCode);
+    return project && (project.access ?? 0) & rights.structure ? project : undefined;
+  }
+
+  private get listed(): MapInfo | undefined {
+    return this.project?.maps.find(({ code }) => code === this.mapId?.map);
+  }
+
+  private get chosen(): TreeItem | undefined {
+    return this.itemOf(this.style.layerId);
+  }
+
+  private itemOf(layerId: number | undefined): TreeItem | undefined {
+    return this.tree?.leaves.find((leaf) => leaf.layerId === layerId);
+  }
+
+  /** Opens a map, and puts its address into the history. */
+  private async go(mapId: MapId): Promise<void> {
+    const address = { ...parseAddress(""), ...mapId };
+    history.pushState(null, "", `${location.pathname}${formatAddress(address)}`);
+    await this.navigate(address);
+  }
+
+  private async navigate({ project, map }: Address): Promise<void> {
+    const { t } = this.parts.locale;
+    const navigation = ++this.navigation;
+    const isCurrent = () => navigation === this.navigation;
+    this.stage.loading(t("loadingMap"));
+    try {
+      await this.loadProject(project);
+      if (!isCurrent()) return;
+      if (!this.project) {
+        this.showRefusal();
+        return;
+      }
+      if (map === undefined) this.showHome();
+      else await this.open({ project: this.projectCode!, map }, isCurrent);
+    } catch (error) {
+      if (isCurrent())
+        this.showFailure(error, () => void this.navigate({ ...parseAddress(""), project, map }));
+    }
+  }
+
+  /** Loads a project with its maps, as its user sees it. Who has no session is asked to sign in. */
+  private async loadProject(code = this.projectCode): Promise<void> {
+    const { server, sessions } = this.parts;
+    this.projectCode = code ?? sessions.projects()[0] ?? (await server.projects())[0]?.code;
+    const hasSession = () => this.projectCode !== undefined && sessions.of(this.projectCode) !== undefined;
+    do {
+      if (!hasSession()) {
+        const signedIn = await this.askToSignIn(this.projectCode);
+        if (signedIn === undefined) break;
+        this.projectCode = signedIn;
+      }
+      // A session that has ended is forgotten by it.
+      this.projects = await server.projects(this.projectCode);
+    } while (!hasSession());
+    this.showUser();
+  }
+
+  private showUser(): void {
+    const code = this.projectCode;
+    const login = code === undefined ? undefined : this.parts.sessions.of(code)?.login;
+    if (login !== undefined) this.login = login;
+    this.toolbar.showUser(login);
+    this.toolbar.languages.showData(this.project?.languages ?? [], code && this.parts.dataLanguages.of(code));
+    this.toolbar.main.hidden = this.mapId === undefined;
+    const address = this.mapId && formatAddress({ ...parseAddress(""), ...this.mapId });
+    this.toolbar.showLink(
+      address === undefined
+        ? undefined
+        : { icon: "eye", label: this.parts.locale.t("openViewer"), address: `./${address}` },
+    );
+    this.chooser.update(this.projects, this.mapId);
+    this.drop.tell(this.mapId && (this.listed?.name || this.mapId.map));
+    const title = this.listed?.name || this.mapId?.map || this.project?.name || "";
+    document.title = [title, this.parts.locale.t("consoleTitle"), "Mapwright"].filter(Boolean).join(" · ");
+  }
+
+  private closeMap(): void {
+    this.mapId = undefined;
+    this.tree = undefined;
+    this.style.close();
+    this.tiles.clear();
+    this.layers.hide();
+    this.side.hidden = true;
+    this.attribution.replaceChildren();
+  }
+
+  private showHome(): void {
+    this.closeMap();
+    this.showUser();
+    this.stage.clear();
+    this.root.classList.add("at-home");
+    this.home.show(this.project!);
+  }
+
+  private async open(mapId: MapId, isCurrent: () => boolean): Promise<void> {
+    const elements = await this.edits.inSession(mapId.project, () => this.parts.server.allLayers(mapId));
+    if (!isCurrent()) return;
+    if (this.mapId?.map !== mapId.map) this.closeMap();
+    this.mapId = mapId;
+    this.tree = new LayerTree(elements);
+    this.root.classList.remove("at-home");
+    this.home.hide();
+    this.stage.clear();
+    this.side.hidden = false;
+    this.showUser();
+    this.showTree();
+    this.view.fit(this.tree.extent(), false);
+  }
+
+  private showTree(): void {
+    const { tree, mapId, project } = this;
+    if (!tree || !mapId) return;
+    this.symbols.clear();
+    const own = this.listed?.hasBackground ? "none" : (project?.base ?? "builtin");
+    const offer = { own, choice: this.base, hasNames: project?.baseHasNames === true } as const;
+    this.layers.show(tree, offer, this.parts.server.legends(mapId, this.symbols));
+    this.layers.zoomed(this.view.view.zoom);
+    this.rows.choose(this.chosen);
+    this.style.renewed(this.chosen);
+    this.showTiles();
+  }
+
+  private showTiles(): void {
+    const { tree, mapId, project } = this;
+    if (!tree || !mapId) return;
+    const { base } = this.layers;
+    const layers = tree.visible.map(({ layerId }) => layerId);
+    this.tiles.show([{ source: this.parts.server.tiles(mapId, { layers, base }), opacity: 1 }]);
+    const own = this.listed?.hasBackground ? "none" : (project?.base ?? "builtin");
+    const source = baseAttribution(this.parts.locale.t, { own, choice: base }, project?.baseAttribution);
+    this.attribution.replaceChildren(h("span", {}, "Mapwright"), ...(source ? [h("span", {}, source)] : []));
+  }
+
+  /** Shows the open map as it is now. */
+  private async reloadTree(): Promise<void> {
+    const { mapId } = this;
+    if (!mapId || !this.tree) return;
+    const elements = await this.edits.inSession(mapId.project, () => this.parts.server.allLayers(mapId));
+    if (this.mapId !== mapId || !this.tree) return;
+    const known = new Set(this.tree.leaves.map(({ layerId }) => layerId));
+    const off = new Set([...known].filter((id) => !this.tree!.visible.some(({ layerId }) => layerId === id)));
+    const next = new LayerTree(elements);
+    // What was switched here stays; what is new is on.
+    for (const leaf of next.leaves) if (known.has(leaf.layerId)) next.set(leaf, !off.has(leaf.layerId));
+    this.tree = next;
+    this.showTree();
+    this.tiles.renew(undefined);
+  }
+
+  /** Changes the open map; what goes wrong is told. @param focused id of the element whose row has the focus afterwards */
+  private async edit(change: (mapId: MapId) => Promise<unknown>, focused?: number): Promise<void> {
+    if (!this.mapId) return;
+    try {
+      await change(this.mapId);
+    } catch (error) {
+      this.toasts.show(problemText(error, this.parts.locale.t), "bad");
+    }
+    // Also after a failure: somebody else may have changed it.
+    await this.reloadTree().catch((error: unknown) =>
+      this.toasts.show(problemText(error, this.parts.locale.t), "bad"),
+    );
+    if (focused !== undefined) this.rows.focus(focused);
+  }
+
+  private openStyle(item: TreeItem): void {
+    if (item.isFolder) return;
+    void this.style.open(item);
+    this.rows.choose(item);
+  }
+
+  private openMenu(item: TreeItem, opener: HTMLElement): void {
+    const { t } = this.parts.locale;
+    const siblings = siblingsOf(this.tree?.roots ?? [], item);
+    const at = siblings.indexOf(item);
+    this.menu.open(
+      { label: t("layerMenu", { name: item.title }), at: opener.getBoundingClientRect(), opener },
+      [
+        ...(item.isFolder
+          ? []
+          : [
+              {
+                icon: "brush" as const,
+                label: t("styleOf"),
+                press: () => {
+                  this.openStyle(item);
+                  this.style.focus();
+                },
+              },
+            ]),
+        { icon: "pencil", label: t("rename"), press: () => this.rows.rename(item) },
+        ...(at > 0
+          ? [{ icon: "arrowUp" as const, label: t("moveUp"), press: () => this.step(item, -1) }]
+          : []),
+        ...(at < siblings.length - 1
+          ? [{ icon: "arrowDown" as const, label: t("moveDown"), press: () => this.step(item, 1) }]
+          : []),
+        { icon: "trash", label: t("delete"), press: () => void this.remove(item) },
+      ],
+    );
+  }
+
+  private step(item: TreeItem, by: -1 | 1): void {
+    const siblings = siblingsOf(this.tree?.roots ?? [], item);
+    const other = siblings[siblings.indexOf(item) + by];
+    if (other) this.moveTo(item, other, by < 0 ? "before" : "after");
+  }
+
+  private moveTo(item: TreeItem, target: TreeItem, where: DropPlace): void {
+    const place = placeAt(this.tree?.roots ?? [], item, target, where);
+    if (place) void this.edit((map) => this.changes.move(map, item, place), item.element.id);
+  }
+
+  private async remove(item: TreeItem): Promise<void> {
+    const { t } = this.parts.locale;
+    const name = item.title;
+    const isSure = await confirmed(this.dialogs, {
+      title: t("deleteLayer", { name }),
+      text: t(item.isFolder ? "deleteFolderText" : "deleteLayerText", { name }),
+      action: t("delete"),
+    });
+    if (isSure) await this.edit((map) => this.changes.remove(map, item));
+  }
+
+  private async newMap(): Promise<void> {
+    const { t } = this.parts.locale;
+    try {
+      await this.go(await this.importer.newMap(t("newMapName")));
+    } catch (error) {
+      this.toasts.show(problemText(error, t), "bad");
+    }
+  }
+
+  private async imported(map: MapId, layerIds: readonly number[]): Promise<void> {
+    this.made.set(map.map, new Set([...(this.made.get(map.map) ?? []), ...layerIds]));
+    if (this.mapId?.map !== map.map) return;
+    await this.reloadTree();
+    const items = layerIds.flatMap((id) => this.itemOf(id) ?? []);
+    this.view.fit(this.tree?.extent(items), false);
+  }
+
+  private async removed(map: MapId, isMapGone: boolean): Promise<void> {
+    if (this.mapId?.map !== map.map) return;
+    if (!isMapGone) {
+      await this.reloadTree().catch(() => undefined); // the card tells what went wrong
+      return;
+    }
+    const address = { ...parseAddress(""), project: map.project };
+    history.replaceState(null, "", `${location.pathname}${formatAddress(address)}`);
+    await this.navigate(address);
+  }
+
+  private async publish(): Promise<void> {
+    const { mapId, tree } = this;
+    const { t } = this.parts.locale;
+    const { main } = this.toolbar;
+    if (!mapId || !tree || main.disabled) return;
+    main.disabled = true;
+    try {
+      const mayChange = ((this.listed?.access ?? 0) & rights.administer) !== 0;
+      const on =
+        tree.selection === undefined ? undefined : new Set(tree.visible.map(({ layerId }) => layerId));
+      await this.changes.savePublication(mapId, on, this.made.get(mapId.map) ?? new Set());
+      if (mayChange && this.listed?.isPrivate) await this.changes.changeMap(mapId, { isPublic: true });
+      await this.loadProject();
+      const page = new URL("./", document.baseURI);
+      page.hash = formatAddress({ ...parseAddress(""), ...mapId });
+      showPublishDialog(
+        this.dialogs,
+        {
+          title: this.listed?.name || mapId.map,
+          isPublic: this.listed?.isPrivate === false,
+          link: page.href,
+          mayChange,
+        },
+        {
+          change: async (change) => {
+            await this.changes.changeMap(mapId, change);
+            await this.loadProject();
+          },
+        },
+      );
+    } catch (error) {
+      this.toasts.show(problemText(error, t), "bad");
+    } finally {
+      main.disabled = false;
+    }
+  }
+
+  private async askToSignIn(project: string | undefined, hint?: string): Promise<string | undefined> {
+    const { server, locale } = this.parts;
+    const again = { login: this.login, hint: hint ?? locale.t("consoleSignIn") };
+    return showSignInDialog({ server, t: locale.t }, this.projects, project, again);
+  }
+
+  /** In the middle of something, which goes on afterwards. */
+  private async signInAgain(project: string): Promise<boolean> {
+    this.parts.sessions.remove(project);
+    const signedIn = await this.askToSignIn(project, this.parts.locale.t("consoleSignInAgain"));
+    this.showUser();
+    if (signedIn === project) this.showTiles();
+    return signedIn === project;
+  }
+
+  private async signIn(): Promise<void> {
+    const project = await this.askToSignIn(this.projectCode);
+    if (project === undefined) return;
+    const { map } = parseAddress(location.hash);
+    await this.navigate({
+      ...parseAddress(""),
+      project,
+      map: project === this.projectCode ? map : undefined,
+    });
+  }
+
+  private async signOut(): Promise<void> {
+    if (this.projectCode === undefined) return;
+    await this.parts.server.signOut(this.projectCode);
+    this.closeMap();
+    this.projects = [];
+    this.showUser();
+    this.showRefusal();
+  }
+
+  /** Nobody is signed in, or somebody who may not edit. */
+  private showRefusal(): void {
+    const { t } = this.parts.locale;
+    const isSignedIn =
+      this.projectCode !== undefined && this.parts.sessions.of(this.projectCode) !== undefined;
+    this.closeMap();
+    this.home.hide();
+    this.root.classList.add("at-home");
+    this.showUser();
+    this.stage.message({
+      icon: "lock",
+      title: t(isSignedIn ? "consoleForbidden" : "consoleTitle"),
+      text: t(isSignedIn ? "consoleForbiddenHint" : "consoleSignIn"),
+      actions: [{ label: t("signIn"), isMain: true, press: () => void this.signIn() }],
+      link: h("a", { href: "./" }, t("openViewer")),
+    });
+  }
+
+  private showFailure(error: unknown, retry: () => void): void {
+    const { t } = this.parts.locale;
+    const { text } = problemOf(error, t);
+    this.closeMap();
+    this.home.hide();
+    this.showUser();
+    const actions = [
+      { label: t("retry"), isMain: true, press: retry },
+      ...(this.project ? [{ label: t("maps"), press: () => this.showHome() }] : []),
+    ];
+    this.stage.message({ icon: "alert", title: t("failedTitle"), text, actions });
+  }
+}

@@ -1,0 +1,161 @@
+import { attention } from "../attention.js";
+import { failureOf, ServerError } from "../map-server.js";
+import { path, type Query, withQuery } from "../paths.js";
+import type { Sessions } from "../sessions.js";
+
+/** What the console writes, by operations of the API. A session that has ended is begun anew, and the operation goes on. */
+
+export interface EditOptions {
+  readonly query?: Query;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** Makes sure that an operation that is sent twice is done once. */
+  readonly key?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** An import that goes on at the server. */
+export interface ImportJob {
+  readonly id: string;
+  readonly state: "running" | "done" | "failed" | "cancelled";
+  readonly phase: "waiting" | "reading" | "checking" | "writing";
+  readonly features: number;
+  readonly result: { readonly import?: ImportResult } | null;
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+    readonly data?: Readonly<Record<string, unknown>>;
+  } | null;
+}
+export interface BadRow {
+  readonly row?: number;
+  readonly message?: string;
+  readonly [more: string]: unknown;
+}
+export interface ImportResult {
+  readonly features: number;
+  readonly added: number;
+  /** How many were left out. */
+  readonly bad: number;
+  /** The first of those. */
+  readonly rows: readonly BadRow[];
+}
+
+/** Some random name. `crypto.randomUUID` is for pages by HTTPS only. */
+export const newKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join(
+    "",
+  );
+
+export class Edits {
+  private signingIn: Promise<boolean> | undefined;
+
+  constructor(
+    private readonly sessions: Sessions,
+    /** Asks to sign in, in place; false = the user does not want to. */
+    private readonly signIn: (project: string) => Promise<boolean>,
+  ) {}
+
+  /** @throws ServerError */
+  send<T>(
+    project: string,
+    method: string,
+    segments: readonly string[],
+    { query = {}, body, key, signal }: EditOptions = {},
+  ): Promise<T> {
+    const address = withQuery(`api/2.8/${path(project, ...segments)}`, query);
+    return this.inSession(project, async () => {
+      const init = {
+        method,
+        headers: {
+          ...this.headers(project),
+          ...(body !== undefined && { "content-type": "application/json" }),
+          ...(key !== undefined && { "idempotency-key": key }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(signal && { signal }),
+      };
+      const reply = await fetch(address, {
+        credentials: "omit",
+        referrerPolicy: "no-referrer",
+        ...init,
+      }).catch((error: unknown) => {
+        if (error instanceof DOMException && error.name === "AbortError") throw error;
+        throw new ServerError(0, undefined);
+      });
+      const text = await reply.text().catch(() => {
+        throw new ServerError(0, undefined);
+      });
+      if (!reply.ok) throw failureOf(reply.status, text, reply.headers.get("retry-after"));
+      return JSON.parse(text) as T;
+    });
+  }
+
+  /** Sends files to be imported. @param progress is told the sent part, from 0 to 1 @throws ServerError, AbortError */
+  upload(
+    project: string,
+    segments: readonly string[],
+    files: readonly File[],
+    { progress, signal }: { readonly progress: (part: number) => void; readonly signal: AbortSignal },
+  ): Promise<ImportJob> {
+    const address = withQuery(`api/2.8/${path(project, ...segments)}`, { async: 1, partial: 1 });
+    return this.inSession(
+      project,
+      () =>
+        new Promise<ImportJob>((resolve, reject) => {
+          const form = new FormData();
+          for (const file of files) form.append("file", file, file.name);
+          // `fetch` does not tell how much of a body is sent.
+          const request = new XMLHttpRequest();
+          const cancel = () => request.abort();
+          signal.addEventListener("abort", cancel, { once: true });
+          request.upload.addEventListener("progress", ({ loaded, total }) =>
+            progress(total ? loaded / total : 0),
+          );
+          request.addEventListener("loadend", () => {
+            signal.removeEventListener("abort", cancel);
+            if (signal.aborted) reject(signal.reason);
+            else if (request.status === 0) reject(new ServerError(0, undefined));
+            else if (request.status >= 300)
+              reject(
+                failureOf(request.status, request.responseText, request.getResponseHeader("retry-after")),
+              );
+            else resolve(JSON.parse(request.responseText) as ImportJob);
+          });
+          request.open("POST", address);
+          for (const [name, value] of Object.entries(this.headers(project)))
+            request.setRequestHeader(name, value);
+          request.send(form);
+        }),
+    );
+  }
+
+  /** Does something for which a session is needed. After it has ended, the user signs in, and it is done again. */
+  async inSession<T>(project: string, work: () => Promise<T>): Promise<T> {
+    for (;;) {
+      const token = this.sessions.of(project)?.token;
+      if (token !== undefined) {
+        try {
+          return await work();
+        } catch (error) {
+          if (!(error instanceof ServerError) || error.status !== 401) throw error;
+          // Another part of the page may have opened a new one meanwhile.
+          if (this.sessions.of(project)?.token !== token) continue;
+        }
+      }
+      this.signingIn ??= this.signIn(project).finally(() => {
+        this.signingIn = undefined;
+      });
+      if (!(await this.signingIn)) throw new ServerError(401, undefined);
+    }
+  }
+
+  private headers(project: string): Readonly<Record<string, string>> {
+    const token = this.sessions.of(project)?.token;
+    return {
+      accept: "application/json",
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...attention(),
+    };
+  }
+}

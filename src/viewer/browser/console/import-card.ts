@@ -1,0 +1,123 @@
+import { button, h, icon } from "../dom.js";
+import { saveBytes } from "../save-file.js";
+import type { Translate } from "../texts.js";
+import type { BadRow, ImportJob, ImportResult } from "./edits.js";
+import type { Problem } from "./problem.js";
+
+/** What becomes of a file: a line for each, with its progress and its report. */
+
+const phases = {
+  waiting: "importWaiting",
+  reading: "importReading",
+  checking: "importChecking",
+  writing: "importWriting",
+} as const;
+
+/** What went well is told for so long. */
+const doneMs = 8_000;
+
+export class ImportCard {
+  private readonly state = h("span", { class: "import-state" });
+  private readonly bar = h("progress", { class: "import-bar", max: 100 });
+  private readonly detail = h("p", { class: "import-detail", hidden: true });
+  private readonly actions = h("div", { class: "import-actions" });
+  readonly element: HTMLElement;
+
+  constructor(
+    private readonly t: Translate,
+    private readonly name: string,
+    private readonly close: () => void,
+  ) {
+    this.bar.setAttribute("aria-label", t("importProgress", { name }));
+    this.element = h(
+      "li",
+      { class: "import", "data-state": "running" },
+      h("strong", { class: "import-name", title: name }, name),
+      this.state,
+      this.bar,
+      this.detail,
+      this.actions,
+    );
+  }
+
+  /** @param part from 0 to 1 */
+  uploading(part: number, cancel: () => void): void {
+    if (part === 0) this.begin(cancel);
+    const percent = Math.round(part * 100);
+    this.bar.value = percent;
+    this.state.textContent = this.t("importUploading", { n: percent });
+  }
+
+  working({ phase, features }: Pick<ImportJob, "phase" | "features">): void {
+    this.bar.removeAttribute("value");
+    this.state.textContent = this.t(phases[phase]);
+    if (features > 0) this.state.append(` · ${this.t("importObjects", { n: features })}`);
+  }
+
+  done({ features, bad, rows }: Pick<ImportResult, "features" | "bad" | "rows">): void {
+    this.end("done");
+    this.state.replaceChildren(icon("check"), this.t("importDone", { n: features - bad }));
+    if (bad === 0) {
+      window.setTimeout(() => this.element.dataset.state === "done" && this.close(), doneMs);
+      return;
+    }
+    this.element.dataset.state = "partly";
+    this.tell(this.t("importBad", { n: bad }));
+    this.actions.prepend(
+      button({ class: "text-button" }, () => saveReport(this.name, rows), this.t("importReport")),
+    );
+  }
+
+  failed({ text, detail }: Problem, rows: readonly BadRow[], again: () => void): void {
+    this.end("failed");
+    this.state.replaceChildren(icon("alert"), text);
+    if (detail) this.tell(detail);
+    this.actions.prepend(
+      ...(rows.length > 0
+        ? [button({ class: "text-button" }, () => saveReport(this.name, rows), this.t("importReport"))]
+        : []),
+      button({ class: "text-button" }, again, this.t("retry")),
+    );
+  }
+
+  private begin(cancel: () => void): void {
+    this.element.dataset.state = "running";
+    this.bar.hidden = false;
+    this.detail.hidden = true;
+    this.actions.replaceChildren(button({ class: "text-button" }, cancel, this.t("cancel")));
+  }
+
+  private end(state: "done" | "failed"): void {
+    this.element.dataset.state = state;
+    this.bar.hidden = true;
+    const label = this.t("dismiss", { name: this.name });
+    this.actions.replaceChildren(
+      button({ class: "icon-button small", "aria-label": label, title: label }, this.close, icon("close")),
+    );
+  }
+
+  private tell(text: string): void {
+    this.detail.textContent = text;
+    this.detail.hidden = false;
+  }
+}
+
+/** Lets the browser save the rows that were left out, as a table. */
+function saveReport(name: string, rows: readonly BadRow[]): void {
+  const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const lines = [columns, ...rows.map((row) => columns.map((column) => row[column]))];
+  const text = lines.map((line) => line.map(cell).join(",")).join("\r\n");
+  saveBytes(new Blob(["\uFEFF", text, "\r\n"], { type: "text/csv" }), `${name}-report.csv`);
+}
+
+/** Spreadsheets take what begins so for a formula. */
+function cell(value: unknown): string {
+  const text =
+    value === undefined || value === null
+      ? ""
+      : typeof value === "object"
+        ? JSON.stringify(value)
+        : String(value);
+  const safe = typeof value === "string" && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return `"${safe.replaceAll('"', '""')}"`;
+}

@@ -1,0 +1,68 @@
+import type { TreeItem } from "../layer-tree.js";
+import type { MapId, MapServer } from "../map-server.js";
+import type { Edits } from "./edits.js";
+import { publicationOf } from "./publication.js";
+import type { TreePlace } from "./tree-editing.js";
+
+/** Changes of a map, its layers and folders. All throw ServerError. */
+export class MapEdits {
+  constructor(
+    private readonly edits: Edits,
+    private readonly server: MapServer,
+  ) {}
+
+  private change(mapId: MapId, item: TreeItem, body: Readonly<Record<string, unknown>>) {
+    const { code, parent_id } = item.element;
+    const segments = [mapId.map, item.isFolder ? "folders" : "layers", code];
+    const options = { body: { parent_id, ...body }, query: { lng: this.server.lng(mapId.project) } };
+    return this.edits.send<{ readonly notices?: readonly string[] }>(
+      mapId.project,
+      "PATCH",
+      segments,
+      options,
+    );
+  }
+
+  rename(mapId: MapId, item: TreeItem, name: string): Promise<unknown> {
+    return this.change(mapId, item, { name });
+  }
+
+  move(mapId: MapId, item: TreeItem, { parentId, sort }: TreePlace): Promise<unknown> {
+    return this.change(mapId, item, { parent_id: parentId, sort });
+  }
+
+  /** @returns what the server notes about the style */
+  async style(mapId: MapId, item: TreeItem, css: string): Promise<readonly string[]> {
+    return (await this.change(mapId, item, { css_style: css })).notices ?? [];
+  }
+
+  remove({ project, map }: MapId, { isFolder, element }: TreeItem): Promise<unknown> {
+    return this.edits.send(project, "DELETE", [map, isFolder ? "folders" : "layers", element.code]);
+  }
+
+  changeMap(
+    { project, map }: MapId,
+    { isPublic, title }: { readonly isPublic?: boolean; readonly title?: string },
+  ): Promise<unknown> {
+    const body = {
+      ...(isPublic !== undefined && { has_publication: isPublic }),
+      ...(title !== undefined && { name: title }),
+    };
+    return this.edits.send(project, "PATCH", [map], { body, query: { lng: this.server.lng(project) } });
+  }
+
+  /** Publishes which layers are on, and those that were made here. @param on undefined = as at first */
+  async savePublication(
+    mapId: MapId,
+    on: ReadonlySet<number> | undefined,
+    made: ReadonlySet<number>,
+  ): Promise<void> {
+    if (on === undefined && made.size === 0) return;
+    const { project, map } = mapId;
+    const [all, published] = await this.edits.inSession(project, () =>
+      Promise.all([this.server.allLayers(mapId), this.server.publishedLayers(mapId)]),
+    );
+    const elements = publicationOf({ all, published }, on, made);
+    if (elements) await this.edits.send(project, "POST", [map, "publish"], { body: elements });
+  }
+}

@@ -1,0 +1,48 @@
+import { ServerError } from "../map-server.js";
+import type { TextKey, Translate } from "../texts.js";
+
+/** What went wrong, in words, with what to do about it. */
+
+export interface Problem {
+  /** In the user's language. */
+  readonly text: string;
+  /** In the server's words, which tell more; "" = nothing. */
+  readonly detail: string;
+  /** Whether the same may succeed later. */
+  readonly mayPass: boolean;
+}
+
+const byCode: Readonly<Record<string, TextKey>> = {
+  unsupported_format: "problemFormat",
+  no_georeference: "problemPlace",
+  import_failed: "problemImport",
+  invalid_geometry: "problemImport",
+  invalid_style: "problemStyle",
+  code_exists: "problemCode",
+  constraint_violated: "problemConstraint",
+};
+const byStatus: Readonly<Record<number, TextKey>> = {
+  0: "failedOffline",
+  401: "problemSession",
+  403: "problemRights",
+  404: "problemGone",
+  412: "problemChanged",
+  413: "problemLarge",
+  429: "problemOften",
+  503: "busyServer",
+};
+/** Of these the server's words say nothing more. */
+const plain = new Set<number | string | undefined>([0, 401, 403, 503, "internal", "unsupported_format"]);
+
+export function problemOf(error: unknown, t: Translate): Problem {
+  const { status, code, told } = error instanceof ServerError ? error : new ServerError(500, "internal");
+  const key = (code !== undefined && byCode[code]) || byStatus[status] || "problemOther";
+  const isPlain = plain.has(code) || plain.has(status);
+  return { text: t(key), detail: isPlain ? "" : told, mayPass: [0, 401, 429, 503].includes(status) };
+}
+
+/** As one text. */
+export function problemText(error: unknown, t: Translate): string {
+  const { text, detail } = problemOf(error, t);
+  return detail ? `${text} ${detail}` : text;
+}

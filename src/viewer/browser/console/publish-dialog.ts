@@ -1,0 +1,128 @@
+import { button, h } from "../dom.js";
+import type { Translate } from "../texts.js";
+import { copyRow } from "../tools/copy-row.js";
+import { showDialog } from "../tools/dialog.js";
+import { embedCode } from "../tools/share-dialog.js";
+import { problemText } from "./problem.js";
+
+/** Who may see a map, what it is called, and how others get to it. */
+
+export interface PublishedMap {
+  readonly title: string;
+  readonly isPublic: boolean;
+  /** To the map in the viewer. */
+  readonly link: string;
+  /** Whether the user may change who sees it, and its title. */
+  readonly mayChange: boolean;
+}
+export interface PublishEvents {
+  /** @throws ServerError */
+  change(change: { readonly isPublic?: boolean; readonly title?: string }): Promise<void>;
+}
+
+type Parts = Parameters<typeof showDialog>[0] & Parameters<typeof copyRow>[0];
+
+export function showPublishDialog(parts: Parts, map: PublishedMap, events: PublishEvents): HTMLDialogElement {
+  const { t } = parts.locale;
+  let { title, isPublic } = map;
+  const problem = h("p", { class: "problem", role: "alert" });
+  const note = h("p", { class: "hint publish-note", role: "status" });
+  const address = h("input", { class: "field", readonly: true, value: map.link, "aria-label": t("mapLink") });
+  const snippet = h("textarea", { class: "field", readonly: true, rows: 4, "aria-label": t("embedCode") });
+  const row = copyRow(parts, address, { label: t("copyLink"), copied: t("linkCopied") });
+  const embedded = h(
+    "details",
+    { class: "publish-embed" },
+    h("summary", {}, t("embed")),
+    copyRow(parts, snippet, { label: t("copy"), copied: t("embedCopied") }),
+  );
+  const change = async (wanted: Parameters<PublishEvents["change"]>[0]) => {
+    problem.textContent = "";
+    try {
+      await events.change(wanted);
+      ({ title = title, isPublic = isPublic } = wanted);
+    } catch (error) {
+      problem.textContent = problemText(error, t);
+    }
+    show();
+  };
+  const choice = (value: boolean, label: string, hint: string) => {
+    const id = `publish-${value ? "public" : "private"}`;
+    const input = h("input", { type: "radio", name: "publish", id, disabled: !map.mayChange });
+    input.addEventListener("change", () => void change({ isPublic: value }));
+    return {
+      input,
+      element: h(
+        "label",
+        { class: "publish-choice", for: id },
+        input,
+        h("span", {}, label, h("small", {}, hint)),
+      ),
+    };
+  };
+  const open = choice(true, t("publishPublic"), t("publishPublicHint"));
+  const closed = choice(false, t("publishPrivate"), t("publishPrivateHint"));
+  const name = h("input", {
+    class: "field",
+    id: "publish-title",
+    value: title,
+    maxlength: 200,
+    disabled: !map.mayChange,
+  });
+  const rename = h("button", { type: "submit", class: "button" }, t("save"));
+  const titleForm = h("form", { class: "copy-row" }, name, rename);
+  const show = () => {
+    open.input.checked = isPublic;
+    closed.input.checked = !isPublic;
+    embedded.hidden = !isPublic;
+    snippet.value = embedCode({ link: map.link, title, width: "600", height: "400" });
+    rename.hidden = name.value.trim() === title;
+    note.textContent = t(isPublic ? "publishDone" : "publishClosed");
+  };
+  name.addEventListener("input", show);
+  titleForm.addEventListener("submit", (event) => {
+    event.preventDefault();
+    void change({ title: name.value.trim() });
+  });
+  show();
+  const dialog = showDialog(
+    parts,
+    t("publish"),
+    note,
+    row,
+    h("fieldset", { class: "publish-who" }, h("legend", {}, t("publishWho")), open.element, closed.element),
+    ...(map.mayChange ? [] : [h("p", { class: "hint" }, t("publishNotYours"))]),
+    h("h3", {}, h("label", { for: "publish-title" }, t("mapTitle"))),
+    titleForm,
+    problem,
+    embedded,
+  );
+  row.querySelector("button")?.focus();
+  return dialog;
+}
+
+/** Asks before something is done that cannot be undone. */
+export function confirmed(
+  parts: Parameters<typeof showDialog>[0],
+  { title, text, action }: { readonly title: string; readonly text: string; readonly action: string },
+): Promise<boolean> {
+  const t: Translate = parts.locale.t;
+  let isConfirmed = false;
+  const cancel = button({ class: "button" }, () => dialog.close(), t("cancel"));
+  const confirm = button(
+    { class: "button danger" },
+    () => {
+      isConfirmed = true;
+      dialog.close();
+    },
+    action,
+  );
+  const dialog = showDialog(
+    parts,
+    title,
+    h("p", {}, text),
+    h("div", { class: "dialog-actions" }, cancel, confirm),
+  );
+  cancel.focus();
+  return new Promise((resolve) => dialog.addEventListener("close", () => resolve(isConfirmed)));
+}

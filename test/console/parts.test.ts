@@ -1,0 +1,149 @@
+import t from "tap";
+import { defaultStyle } from "../../src/style/default-style.js";
+import { rulesOf } from "../../src/viewer/browser/console/carto-rules.js";
+import { codeOf, groupFiles } from "../../src/viewer/browser/console/file-groups.js";
+import { publicationOf } from "../../src/viewer/browser/console/publication.js";
+import { readForm, withLabel, withSymbol, withZooms } from "../../src/viewer/browser/console/style-form.js";
+
+/** Parts of the console that need no page. */
+
+const label = { column: "name", fromZoom: 8, importance: { column: "pop", least: [16, 256] } };
+
+t.test("the form reads default styles of every kind", (t) => {
+  t.same(readForm(defaultStyle("Polygon", { label })), {
+    symbols: [{ kind: "polygon", fill: "#009e73", opacity: 0.25, stroke: "#009e73", width: 1.2 }],
+    label: "name",
+    minZoom: undefined,
+    maxZoom: undefined,
+  });
+  t.match(readForm(defaultStyle("Point", { room: 9, dense: true })), {
+    symbols: [{ kind: "point", fill: "#009e73", size: 8, stroke: "#ffffff", width: 1, opacity: 1 }],
+    label: null,
+  });
+  t.match(readForm(defaultStyle("LineString", { label })), { symbols: [{ kind: "line", width: 2 }] });
+  t.same(
+    readForm(defaultStyle("Unknown", { label }))?.symbols.map(({ kind }) => kind),
+    ["polygon", "line", "point"],
+  );
+  t.end();
+});
+
+t.test("a change replaces one value, and sizes at lower zooms keep their proportion", (t) => {
+  const css = `/* mine { */\n${defaultStyle("Point", { label })}`;
+  const red = withSymbol(css, "point", "fill", "#ff0000");
+  t.equal(red, css.replace("marker-fill: #009e73", "marker-fill: #ff0000"));
+  const large = withSymbol(red, "point", "size", 16);
+  t.match(large, "marker-width: 16;");
+  t.match(large, "[zoom<10] { marker-width: 12; }");
+  t.equal(withSymbol(large, "point", "size", 8), red);
+  t.equal(
+    readForm(withSymbol(css, "point", "opacity", 0.5))?.symbols[0]?.opacity,
+    0.5,
+    "also what it did not say",
+  );
+  t.end();
+});
+
+t.test("labels come, change and go, and nothing else", (t) => {
+  for (const kind of ["Point", "LineString", "Polygon", "Unknown"] as const) {
+    const plain = defaultStyle(kind);
+    const named = withLabel(plain, "title");
+    t.equal(readForm(named)?.label, "title", kind);
+    t.equal(withLabel(named, "name"), withLabel(plain, "name"));
+    t.equal(withLabel(named, null), plain);
+    // What symbols do to make room for labels stays.
+    t.equal(readForm(withLabel(defaultStyle(kind, { label }), null))?.label, null);
+  }
+  t.end();
+});
+
+t.test("limits of zooms hold for labels too, which keep their own", (t) => {
+  for (const kind of ["Point", "Polygon"] as const) {
+    const css = defaultStyle(kind, { label });
+    const limited = withZooms(css, 5, 12);
+    t.match(readForm(limited), { minZoom: 5, maxZoom: 12, label: "name" });
+    t.match(limited, "#layer::names[zoom>=5][zoom<=12][zoom>=8]");
+    t.equal(withZooms(limited, undefined, undefined), css);
+    t.equal(withZooms(withZooms(limited, 8, undefined), undefined, undefined), css);
+  }
+  t.end();
+});
+
+t.test("what the form could not show is left to CartoCSS", (t) => {
+  for (const css of [
+    `#a { marker-fill: red; [species = "Oak"] { marker-fill: green; } }`,
+    "@c: red; #a { line-color: @c; }",
+    "#a { line-width: 1; } #a::case { line-width: 3; }",
+    "#a { line-width: 1; ",
+    "#a, #b { line-width: 1; }",
+    "#a { marker-width: 3; line-width: 1; }",
+    "Map { background-color: red; }",
+    "",
+  ])
+    t.equal(readForm(css), undefined, css);
+  t.same(readForm("#a { line-color: red; line-width: 2 }")?.symbols, [
+    { kind: "line", width: 2, opacity: 1 },
+  ]);
+  t.equal(rulesOf(`#a { text-name: "}{;" /* } */ + [b]; }`)?.[0]?.declarations.length, 1);
+  t.end();
+});
+
+t.test("files that belong together are one layer", (t) => {
+  const names = [
+    "roads.SHP",
+    "a.csv",
+    "roads.dbf",
+    "Roads.prj",
+    "b.tar.gz",
+    "lone.dbf",
+    "photo.tif",
+    "photo.tfw",
+  ];
+  t.same(
+    groupFiles(names.map((name) => ({ name }))).map(({ name, files }) => [
+      name,
+      files.map((file) => file.name),
+    ]),
+    [
+      ["roads", ["roads.SHP", "roads.dbf", "Roads.prj"]],
+      ["photo", ["photo.tif", "photo.tfw"]],
+      ["a", ["a.csv"]],
+      ["b.tar", ["b.tar.gz"]],
+      ["lone", ["lone.dbf"]],
+    ],
+  );
+  t.equal(codeOf("Été à Paris!", "map"), "ete-a-paris");
+  t.equal(codeOf("Карта", "map"), "map");
+  t.equal(codeOf(`${"x".repeat(39)}--y`, "map"), "x".repeat(39));
+  t.end();
+});
+
+t.test("publishing keeps a tree that somebody has arranged", (t) => {
+  const element = (id: number, layer: number, more = {}) => ({
+    ...{
+      id,
+      map_layer_id: layer,
+      type: "layer",
+      code: `c${layer}`,
+      name: "",
+      sort: id,
+      parent_id: 0,
+      selected: true,
+    },
+    ...more,
+  });
+  const all = [element(1, 1), element(2, 2), element(3, 3)];
+  t.equal(
+    publicationOf({ all, published: all }, undefined, new Set([3])),
+    undefined,
+    "it publishes all layers",
+  );
+  const published = [element(7, 2, { type: "folder" }), element(9, 1, { parent_id: 7, selected: false })];
+  t.equal(publicationOf({ all, published }, undefined, new Set()), undefined);
+  t.same(publicationOf({ all, published }, new Set([1]), new Set([3])), [
+    { id: 10, parent_id: 0, map_layer_id: 3, sort: 2, selected: false },
+    { id: 7, parent_id: 0, map_layer_id: 2, sort: 7, selected: true },
+    { id: 9, parent_id: 7, map_layer_id: 1, sort: 9, selected: true },
+  ]);
+  t.end();
+});

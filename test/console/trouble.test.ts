@@ -1,0 +1,168 @@
+import { connect, createServer, type Socket } from "node:net";
+import t from "tap";
+import { startServer } from "../support/server.js";
+import { hold, openPage, soon, startBrowser } from "../viewer/support.js";
+import { areas, drop, signIn } from "./support.js";
+
+/** What goes wrong while a map is made, and that nothing is lost by it. */
+
+const server = await startServer();
+t.teardown(() => server.stop());
+const browser = await startBrowser(t);
+const home = `${server.url}/console/#project=p`;
+const token = await server.token("admin");
+t.test("who may not edit is told so, and who is not signed in sees nothing", async (t) => {
+  const { page } = await openPage(browser, home, { waitForMap: false });
+  await signIn(page, "viewer");
+  await page.waitForSelector("text=You may look, but not edit");
+  await drop(page, { name: "a.geojson", text: areas("A") });
+  t.equal(await page.locator(".import").count(), 0);
+  await page.context().close();
+});
+
+t.test("an editor's map is open from the start, as the API has it, and says who may close it", async (t) => {
+  const { page } = await openPage(browser, home, { waitForMap: false });
+  await signIn(page, "editor");
+  await page.waitForSelector(".home-card");
+  await drop(page, { name: "Mine.geojson", text: areas("A") });
+  await page.waitForSelector(".import[data-state='done']");
+  await page.click(".share");
+  await page.waitForSelector("text=Only an administrator of the map can change this.");
+  t.equal(await page.isDisabled("#publish-private"), true);
+  t.equal((await server.api("GET", "mine/")).json.has_publication, true);
+  await page.context().close();
+});
+
+t.test("a session that ends in the middle is begun again in place, and the work goes on", async (t) => {
+  await server.api("POST", "", { token, body: { code: "long" } });
+  const { page } = await openPage(browser, `${home}&map=long`, { waitForMap: false });
+  await signIn(page, "admin");
+  await page.waitForSelector(".layers");
+  const endSession = async () => {
+    const stored = await page.evaluate<string>("sessionStorage.getItem('mapwright.sessions')");
+    const [[, session]] = JSON.parse(stored) as [[string, { token: string }]];
+    t.equal(
+      (await server.api("GET", "authorized/", { token: session.token })).json,
+      false,
+      "it is of the console",
+    );
+    await server.api("POST", "logout/", { token: session.token, body: {} });
+  };
+  // Between the layer and its objects.
+  const release = await hold(page, "**/import/?*");
+  const asked = page.waitForRequest("**/import/?*");
+  await drop(page, { name: "Rivers.geojson", text: areas("Po", "Arno") });
+  await asked;
+  await endSession();
+  release();
+  await page.waitForSelector("text=Your session has ended");
+  t.equal(await page.inputValue("#sign-in-login"), "admin");
+  await signIn(page, "admin");
+  await page.waitForSelector(".import[data-state='done']");
+  t.equal((await server.api("GET", "long/layers/?type=full", { token })).json.length, 1, "one layer");
+
+  await page.click(".tree-choose");
+  await page.click("#style-tab-text");
+  const draft = "#a { polygon-fill: #123456; }";
+  await page.fill("#style-text-field", draft);
+  await endSession();
+  await page.click(".style-footer .main");
+  await page.waitForSelector("text=Your session has ended");
+  // Who does not want to sign in now keeps the draft.
+  await page.keyboard.press("Escape");
+  await page.waitForSelector(".style-problem:has-text('You are signed out')");
+  t.equal(await page.inputValue("#style-text-field"), draft);
+  await page.click(".style-footer .main");
+  await signIn(page, "admin");
+  const [{ code }] = (await server.api("GET", "long/layers/?type=full", { token })).json;
+  await soon(t).equal(
+    async () => (await server.api("GET", `long/layers/${code}/`, { token })).json.css_style,
+    draft,
+  );
+  await page.context().close();
+});
+
+t.test("a server that goes away in the middle of an upload leaves the file to be sent again", async (t) => {
+  const sockets = new Set<Socket>();
+  let received = 0;
+  let isCut = true;
+  const link = createServer((socket) => {
+    const { hostname, port } = new URL(server.url);
+    const far = connect(Number(port), hostname);
+    for (const one of [socket, far]) {
+      sockets.add(one);
+      one.on("error", () => undefined);
+      one.on("close", () => {
+        sockets.delete(one);
+        socket.destroy();
+        far.destroy();
+      });
+    }
+    socket.on("data", (bytes) => {
+      received += bytes.length;
+      if (isCut && received > 500_000) for (const each of sockets) each.destroy();
+    });
+    socket.pipe(far);
+    far.pipe(socket);
+  });
+  await new Promise<void>((resolve) => link.listen(0, "127.0.0.1", resolve));
+  t.teardown(() => {
+    link.close();
+    for (const each of sockets) each.destroy();
+  });
+  const { port } = link.address() as { port: number };
+  const { page } = await openPage(browser, `http://127.0.0.1:${port}/console/#project=p`, {
+    waitForMap: false,
+  });
+  await signIn(page, "admin");
+  await page.waitForSelector(".home-card");
+  received = 0;
+  const text = areas("Big").replace('"Big"', JSON.stringify("x".repeat(2_000_000)));
+  await drop(page, { name: "Cut off.geojson", text });
+  await page.waitForSelector(".import[data-state='failed']:has-text('The server cannot be reached')");
+  isCut = false;
+  await page.click(".import button:has-text('Try again')");
+  await page.waitForSelector(".import[data-state='done']");
+  const { json: layers } = await server.api("GET", "cut-off/layers/?type=full", { token });
+  t.equal(layers?.length ?? 0, 1);
+  await page.context().close();
+});
+
+t.test(
+  "rows that cannot be read are told, and a file that cannot be read leaves nothing behind",
+  async (t) => {
+    const { page } = await openPage(browser, home, { waitForMap: false });
+    await signIn(page, "admin");
+    await page.waitForSelector(".home-card");
+    const maps = async () => (await server.api("GET", "maps/available/", { token })).json.length;
+    const before = await maps();
+    await drop(page, { name: "song.mp3", text: "la la" });
+    await page.waitForSelector(".import[data-state='failed']:has-text('This format cannot be read')");
+    await page.waitForSelector(".home-card");
+    t.equal(await maps(), before);
+    await drop(page, { name: "Shops.csv", text: "name,lat,lon\nA,50,10\n=B,none,10\n" });
+    await page.waitForSelector(".import[data-state='partly']:has-text('1 row could not be read')");
+    const download = page.waitForEvent("download");
+    await page.click("text=Download the report");
+    t.equal((await download).suggestedFilename(), "Shops-report.csv");
+    await page.context().close();
+  },
+);
+
+t.test("names are texts, whatever is in them", async (t) => {
+  const { page, problems } = await openPage(browser, home, { waitForMap: false });
+  await signIn(page, "admin");
+  await page.waitForSelector(".home-card");
+  const hostile = `"><img src=x onerror="globalThis.hit=1"><script>globalThis.hit=1`;
+  await drop(page, { name: `${hostile}.geojson`, text: areas(hostile) });
+  await page.waitForSelector(".import[data-state='done']");
+  t.same(await page.locator(".tree-choose").allTextContents(), [hostile]);
+  await page.click(".tree-choose");
+  await page.click(".share");
+  const code = await page.inputValue(".publish-embed textarea");
+  t.notMatch(code, "<img");
+  t.equal(await page.inputValue("#publish-title"), hostile);
+  t.equal(await page.evaluate("globalThis.hit"), undefined);
+  t.same(problems, []);
+  await page.context().close();
+});
