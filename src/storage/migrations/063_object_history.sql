@@ -1,5 +1,5 @@
 -- expands
--- functions: 8164f7b1622a76a8d5ba35c69e8421fe
+-- functions: b7be359b03a218c3bd42d021dc49aacb
 -- What happened to objects, written by the triggers of layers' tables (touch_inserted and its neighbours): who, when, and the values
 -- before and after. What a transaction did belongs together. Rows have no reference to their layer: they are written with each edit,
 -- and those of layers that are gone are deleted with what is old.
