@@ -23,7 +23,7 @@ export const sections: readonly Section[] = [
     folder: "tutorials",
     title: "Tutorials",
     about: "Lessons that lead from nothing to a result.",
-    groups: [group("", "first-map", "thematic-map", "live-map", "project-with-rights")],
+    groups: [group("", "first-map", "map-in-the-browser", "thematic-map", "live-map", "project-with-rights")],
   },
   {
     folder: "how-to",

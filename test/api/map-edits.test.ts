@@ -183,3 +183,19 @@ t.test("with an Idempotency-Key a change and a deletion are done once", async (t
   t.equal((await remove()).status, 200);
   t.equal((await api("DELETE", "twice/", { token: admin })).status, 404);
 });
+
+t.test("a map is opened to the public and closed again, and both keep what is not said", async (t) => {
+  const [admin, editor] = [await server.token("admin"), await server.token("editor")];
+  const body = { code: "gate", has_publication: false };
+  t.equal((await server.api("POST", "", { token: admin, body })).json.has_publication, false);
+  const seen = async () => (await server.api("GET", "gate/")).status;
+  t.equal(await seen(), 403);
+  const change = async (method: string, body: object, token = admin) =>
+    server.api(method, "gate/", { token, body });
+  t.equal((await change("PATCH", { has_publication: 1 }, editor)).status, 403);
+  t.equal((await change("PATCH", { has_publication: 1 })).json.has_publication, true);
+  t.equal(await seen(), 200);
+  t.equal((await change("PUT", { name: "Gate" })).json.has_publication, true);
+  t.equal((await change("PATCH", { has_publication: false })).json.name, "Gate");
+  t.equal(await seen(), 403);
+});

@@ -33,6 +33,34 @@ const inPage = { width: 960, height: 600, scale: 1.6, maxBytes: 60_000 };
 
 /** By name of the picture. */
 export const looks: ReadonlyMap<string, Look> = new Map<string, Look>([
+  [
+    "map-in-the-browser",
+    {
+      ...{ ...inPage, width: 1200, height: 640, scale: 1.4 },
+      // Any map: the console has none before somebody has signed in.
+      at: { address: "project=demo&map=world" },
+      act: async (page) => {
+        await page.goto(new URL("console/#project=garden", page.url()).href);
+        await page.fill("#sign-in-login", "flora");
+        await page.fill("#sign-in-password", "sunflower-seed");
+        await page.keyboard.press("Enter");
+        const text =
+          "name,lon,lat\nOld oak,13.3762,52.5141\nLime by the gate,13.3771,52.5147\nYoung maple,13.3783,52.5139\n";
+        await page.waitForSelector(".home-card");
+        await page.setInputFiles("input[type=file]", {
+          name: "Trees.csv",
+          mimeType: "",
+          buffer: Buffer.from(text),
+        });
+        await page.waitForSelector(".import[data-state='done']");
+        await page.click(".import .icon-button");
+        await page.click(".tree-choose");
+        await page.waitForSelector("#style-label");
+        // Beside the panels.
+        await page.click("[aria-label='Zoom out']");
+      },
+    },
+  ],
   ["first-map", { ...inPage, at: { address: "project=city&map=plan&z=17&lat=52.51425&lon=13.37635" } }],
   // Leaflet leaves gaps between tiles at a scale that is no whole number.
   ["live-map", { ...inPage, scale: 2, width: 760, height: 475, at: { file: "leaflet.html" } }],
