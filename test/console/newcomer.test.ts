@@ -80,7 +80,7 @@ t.test("a map is made, styled, arranged and shared with keys only, on a dark pho
         buffer: Buffer.from(areas(`${name} A`)),
       })),
     );
-    await until(page, "document.querySelectorAll('.import[data-state=done]').length === 2");
+    await until(page, "document.querySelectorAll('.tree-choose').length === 2");
     if (isPhone) {
       await tabTo("Layers2 of 2 on");
       await keyboard.press("Enter");
@@ -184,5 +184,46 @@ t.test("a style is set without CartoCSS, and what CartoCSS says stays", async (t
     problems.filter((problem) => !/status of 500/.test(problem)),
     [],
   );
+  await page.context().close();
+});
+
+t.test("layers are dragged to their place, and those that are off are off for readers", async (t) => {
+  const token = await server.token("admin");
+  await server.api("POST", "", { token, body: { code: "dragged" } });
+  for (const code of ["a", "b", "c"]) await server.api("POST", "dragged/layers/", { token, body: { code } });
+  await server.api("POST", "dragged/folders/", { token, body: { code: "f" } });
+  const { page, problems } = await openPage(browser, `${home}&map=dragged`, { waitForMap: false });
+  await signIn(page, "admin");
+  const row = (name: string) => page.locator(`.tree-row:has(.tree-choose:text-is("${name}"))`);
+  const names = () => page.locator(".tree-choose").allTextContents();
+  const drag = async (name: string, target: string, part: number) => {
+    await row(name).hover();
+    const from = (await row(name).locator(".tree-grip").boundingBox())!;
+    const to = (await row(target).boundingBox())!;
+    await page.mouse.move(from.x + from.width / 2, from.y + from.height / 2);
+    await page.mouse.down();
+    await page.mouse.move(from.x + from.width / 2, to.y + to.height * part, { steps: 4 });
+    await page.mouse.up();
+  };
+  await soon(t).same(names, ["a", "b", "c", "f"]);
+  await drag("c", "a", 0.2);
+  await soon(t).same(names, ["c", "a", "b", "f"]);
+  await drag("a", "f", 0.5);
+  await soon(t).same(names, ["c", "b", "f", "a"]);
+  t.equal(await page.locator(".tree-list .tree-list .tree-choose").textContent(), "a", "in the folder");
+  await row("b").locator("input").uncheck();
+  await page.click(".share");
+  await page.waitForSelector(".tool-dialog");
+  const { json } = await server.api("GET", "dragged/layers/");
+  t.same(
+    json.map(({ code, selected }: { code: string; selected: boolean }) => [code, selected]),
+    [
+      ["c", true],
+      ["b", false],
+      ["f", true],
+      ["a", true],
+    ],
+  );
+  t.same(problems, []);
   await page.context().close();
 });

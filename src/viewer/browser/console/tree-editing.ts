@@ -141,7 +141,7 @@ export class EditableTree implements TreeEditing {
       grip.setPointerCapture(event.pointerId);
       event.preventDefault();
     });
-    grip.addEventListener("pointermove", (event) => {
+    const follow = (event: PointerEvent) => {
       if (from === undefined || Math.abs(event.clientY - from) < leastPixels) return;
       row.classList.add("dragged");
       unmark();
@@ -150,8 +150,12 @@ export class EditableTree implements TreeEditing {
       const found = over ? this.rows.get(Number(over.dataset.layer)) : undefined;
       target = found ? this.targetAt(found, event.clientY, item) : undefined;
       if (target && over) over.dataset.drop = target.where;
+    };
+    grip.addEventListener("pointermove", follow);
+    grip.addEventListener("pointerup", (event) => {
+      follow(event);
+      end(true);
     });
-    grip.addEventListener("pointerup", () => end(true));
     grip.addEventListener("pointercancel", () => end(false));
     grip.addEventListener("lostpointercapture", () => end(false));
   }
