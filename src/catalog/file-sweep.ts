@@ -114,10 +114,7 @@ function listedSql({ layer_id, column_id, type, localized_value }: Group): strin
   const condition = localized_value
     ? `exists (select from jsonb_each_text(${column}) e where f.id::text = any(string_to_array(e.value, ',')))`
     : `f.id = any(${column})`;
-  // What may be undone names its files as JSON: as an array of ids, or as lists by language.
-  return `(exists (select from ${layerTable(layer_id)} o where o.svc_id = f.object_id and ${condition})
-    or exists (select from object_history h where h.layer_id = f.layer_id and h.object_id = f.object_id
-      and concat(h.before -> 'c${Math.trunc(column_id)}', h.after -> 'c${Math.trunc(column_id)}') ~ ('\\m' || f.id || '\\M')))`;
+  return `exists (select from ${layerTable(layer_id)} o where o.svc_id = f.object_id and ${condition})`;
 }
 
 /** SQL of the keys of a list that no row names. */

@@ -98,11 +98,11 @@ export function attachFile(
 }
 
 /**
- * Removes a file from an object's column. From then on it cannot be reached; `file-sweep.ts` deletes it when no change names it any
- * more that can be undone.
+ * Removes a file from an object's column. If no other language of the column lists it, the file is deleted.
+ * @returns uuid of the blob to delete; undefined if another language lists the file
  * @throws Failure not_found when the column does not list the file; invalid_value for the last file of a required column
  */
-export function detachFile(db: Database, place: FilePlace, fileId: number): Promise<void> {
+export function detachFile(db: Database, place: FilePlace, fileId: number): Promise<string | undefined> {
   const { layer, objectId, column, language } = place;
   return db.transaction(async (tx) => {
     const values: unknown[] = [objectId, column.localizedValue ? language : fileId];
@@ -114,6 +114,13 @@ export function detachFile(db: Database, place: FilePlace, fileId: number): Prom
     );
     if (changed === 0) throw notFound(`file ${fileId} in this column of the object`);
     if (column.required) await requireFilled(tx, layer, objectId, [column]);
+    const [gone] = await tx.query<{ uuid: string }>(
+      `delete from file where id = $1 and layer_id = $2 and object_id = $3 and column_id = $4
+         and not exists (select from ${layerTable(layer.id)} o where o.svc_id = $3 and ${listsSql(column, "file.id")})
+       returning uuid`,
+      [fileId, layer.id, objectId, column.id],
+    );
+    return gone?.uuid;
   });
 }
 

@@ -65,7 +65,7 @@ export async function findEntry(db: Queryable, project: number, id: number, lock
 }
 
 /** Locks the map that something was in. @throws Failure not_found */
-export async function requireMap(tx: Queryable, mapId: number): Promise<void> {
+async function requireMap(tx: Queryable, mapId: number): Promise<void> {
   const live = await tx.query(`select from map m where id = $1 and ${isLiveSql}`, [mapId]);
   if (live.length === 0) throw notFound("map any more that this was in: restore the map first");
   await lockMap(tx, mapId);

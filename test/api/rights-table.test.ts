@@ -177,6 +177,7 @@ for (const map of mapCodes) {
     file: file.uuid,
     fileId: String(file.id),
     job: "none",
+    entry: "999999999",
   };
   if (map === "closed") await setPublication(db, project.id, map, false);
   await services.changes.propagate();

@@ -77,7 +77,8 @@ async function detach(
   requireFiles(context.layer);
   const id = objectId(request.params.object);
   const fileId = objectId(request.params.file);
-  await detachFile(services.db, placeOf(context, id, await body()), fileId);
+  const blob = await detachFile(services.db, placeOf(context, id, await body()), fileId);
+  if (blob !== undefined) await services.blobs.setAside(blob);
   await services.changes.propagate();
   return answer(context.caller, null);
 }

@@ -46,6 +46,8 @@ async function answerHistory(
 ): Promise<Reply> {
   const { limit = 100, before, values } = query;
   const entries = await listHistory(services.db, layers, { object, before, limit, values });
+  if (object !== undefined && before === undefined && entries.length === 0)
+    throw notFound(`change of object ${object} that is kept`);
   const bytes = object === undefined && before === undefined ? await historyBytes(services.db, layers) : null;
   const history: Answered<"History"> = { bytes, entries: entries.map((entry) => element(entry, map)) };
   return answer(caller, history);
