@@ -63,6 +63,16 @@ const uses: Readonly<Record<string, (world: World) => Promise<string>>> = {
     const [{ id }] = JSON.parse(await typed(world, "key", "list", "--project", "second", "--json"));
     return typed(world, "key", "remove", String(id), "--project", "second", "--json");
   },
+  "bin list": async (world) => {
+    await typed(world, "map", "create", "second", "lost");
+    await typed(world, "map", "delete", "second", "lost", "--yes");
+    return typed(world, "bin", "list", "second", "--json");
+  },
+  "bin restore": async (world) => {
+    const [{ id }] = JSON.parse(await typed(world, "bin", "list", "second", "--json"));
+    return typed(world, "bin", "restore", "second", String(id), "--code", "found", "--json");
+  },
+  "bin empty": (world) => typed(world, "bin", "empty", "second", "--yes", "--json"),
   "layer list": (world) => typed(world, "layer", "list", "second", "main", "--json"),
   "cache warm": async (world) => {
     await writeFile(join(world.at.folder, "around.geojson"), JSON.stringify(square(0, 0, 10)));
@@ -117,6 +127,9 @@ const says: Readonly<Record<string, RegExp>> = {
   "key add": /"key":"mwk_[\w-]{43}".*"rights":"edit"/,
   "key list": /"name": "all"[\s\S]*"name": "sensors"/,
   "key remove": /"removed":true/,
+  "bin list": /"code": "lost"/,
+  "bin restore": /"code":"found"/,
+  "bin empty": /"removed":\d/,
   "session open": /^[\w-]{43}\n$/,
   "session tile-key": /^the server that runs\/tms\/second\/main\/.*key=/,
   "map publish": /"has_publication":true/,
