@@ -21,7 +21,7 @@ export class Toolbar {
   readonly element: HTMLElement;
   readonly languages: LanguageMenu;
   private readonly account = h("div", { class: "account" });
-  private readonly more = h("a", { class: "button raised toolbar-link", hidden: true });
+  private readonly more = h("a", { class: "button raised" });
   readonly main: HTMLButtonElement;
   private closeMenu: () => void = () => undefined;
 
@@ -43,7 +43,6 @@ export class Toolbar {
       { class: "toolbar" },
       this.languages.element,
       this.account,
-      this.more,
       hasToolbarRoom() && helpLink(t, "button raised", false),
       this.main,
     );
@@ -54,8 +53,11 @@ export class Toolbar {
 
   /** Shows a way to another page with the same map; undefined = there is none. */
   showLink(link: (MainButton & { readonly address: string }) | undefined): void {
-    this.more.hidden = link === undefined;
-    if (!link) return;
+    if (!link) {
+      this.more.remove();
+      return;
+    }
+    this.account.after(this.more);
     this.more.href = link.address;
     this.more.title = link.label;
     this.more.setAttribute("aria-label", link.label);
