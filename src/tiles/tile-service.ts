@@ -119,10 +119,7 @@ export class TileService<P extends TilePlan = Plan, F extends TileEncoding = Til
    */
   private async whole(request: TileRequest<P, F>, admitted: Set<string>): Promise<Tile> {
     const { plan, coord, format, quality, client = "" } = request;
-    const { changes } = this.options;
-    // Without notifications the versions have to be read from the database.
-    if (!changes.trusted) await changes.refresh(plan.layers);
-    if (plan.epoch !== changes.epoch) throw new OutdatedPlan();
+    await this.bringUpToDate(plan);
     const metatile = metatileOf(coord, this.options.side(plan, coord.z));
     const box = this.dependentBox(plan, coord);
     const key = tileKey(plan, coord, format, quality);
@@ -158,6 +155,14 @@ export class TileService<P extends TilePlan = Plan, F extends TileEncoding = Til
     return this.served("render", tiles[index]!);
   }
 
+  /** Brings the versions of the plan's layers up to date. @throws OutdatedPlan */
+  private async bringUpToDate(plan: P): Promise<void> {
+    const { changes } = this.options;
+    // Without notifications the versions have to be read from the database.
+    if (!changes.trusted) await changes.refresh(plan.layers);
+    if (plan.epoch !== changes.epoch) throw new OutdatedPlan();
+  }
+
   /** @throws LayersMissing when layers could not be drawn lately */
   private async refuseBad(plan: P, { origin, count }: Square, admitted: Set<string>): Promise<void> {
     if (this.options.bad.tried(plan, origin.z).length === 0) return;
@@ -173,13 +178,12 @@ export class TileService<P extends TilePlan = Plan, F extends TileEncoding = Til
    * @throws as `tile`
    */
   async tried({ coord, format, quality, client = "", ...request }: TileRequest<P, F>): Promise<MadeTile> {
-    const { changes, make } = this.options;
+    const { make } = this.options;
     const square = { origin: coord, count: 1 };
     const work = { ...square, format, quality, client, signal: request.signal(), metaKey: "" };
     const admitted = new Set<string>();
     for (let { plan } = request; ; ) {
-      if (!changes.trusted) await changes.refresh(plan.layers);
-      if (plan.epoch !== changes.epoch) throw new OutdatedPlan();
+      await this.bringUpToDate(plan);
       try {
         await this.refuseBad(plan, square, admitted);
         const [tile] = await make({ ...work, plan, versions: this.versionsOf(plan) });

@@ -31,6 +31,13 @@ async function signedIn(request: Request, services: Services): Promise<ProjectCo
 const administers = ({ project, caller }: ProjectContext): boolean =>
   (rightsOnProject(project, caller) & Right.administer) !== 0;
 
+/** Whether the caller may delete anything in the project now: nobody else restores, whatever the grants of then were. */
+const deletesAnything = ({ project, caller }: ProjectContext): boolean =>
+  [
+    rightsOnProject(project, caller),
+    ...project.grants.map(({ accountId, rights }) => (accountId === caller.accountId ? rights : 0)),
+  ].some((rights) => (rights & (Right.editStructure | Right.administer)) !== 0);
+
 /** Whether the caller might delete what it was, with the grants of then. */
 function mayDelete(project: ProjectState, caller: Caller, entry: BinEntry): boolean {
   const grants = entry.grants.map(
@@ -92,7 +99,8 @@ async function list(
   const { project, caller } = context;
   const all = await listBin(services.db, project.id);
   const isAdmin = administers(context);
-  const seen = all.filter((entry) => isAdmin || mayDelete(project, caller, entry));
+  const deletes = deletesAnything(context);
+  const seen = all.filter((entry) => isAdmin || (deletes && mayDelete(project, caller, entry)));
   const { days } = services.config.bin;
   const bin: Answered<"Bin"> = {
     bytes: seen.reduce((sum, { bytes }) => sum + bytes, 0),
@@ -106,6 +114,8 @@ async function list(
 
 /** The entry of the path. @throws Failure not_found; forbidden when the caller might not delete it */
 async function entryOf(request: Request, services: Services, context: ProjectContext): Promise<BinEntry> {
+  // Before the entry is read: it is gone when the answer to the request is asked for again.
+  if (!deletesAnything(context)) throw forbidden();
   const { entry: id = "" } = request.params;
   const [found] = /^\d{1,15}$/.test(id) ? await listBin(services.db, context.project.id, Number(id)) : [];
   if (found && (administers(context) || mayDelete(context.project, context.caller, found))) return found;
