@@ -1,18 +1,28 @@
 import { createInterface } from "node:readline";
 import { type CommandEnvironment, CommandError, UsageError } from "./environment.js";
 
-/** Option of commands that delete what cannot be restored. */
+/** Option of commands that delete. */
 export const yesOption = ["--yes", "do not ask; needed where there is no terminal"] as const;
 
 /**
  * Asks at a terminal whether to go on.
  * @param yes whether `--yes` was given
+ * @param binDays for how many days what is deleted can be restored; 0 = it cannot
  * @throws CommandError when the answer is not yes, UsageError without a terminal
  */
-export async function confirm(env: CommandEnvironment, question: string, yes = false): Promise<void> {
+export async function confirm(
+  env: CommandEnvironment,
+  question: string,
+  yes = false,
+  binDays = 0,
+): Promise<void> {
   if (yes) return;
   if (!env.stdin.isTTY) throw new UsageError("There is no terminal to ask at: --yes says that it is meant.");
-  const answer = await ask(env, `${question} This cannot be undone. [y/N] `);
+  const wayBack =
+    binDays === 0
+      ? "This cannot be undone."
+      : `It can be restored for ${binDays} ${binDays === 1 ? "day" : "days"} (bin restore).`;
+  const answer = await ask(env, `${question} ${wayBack} [y/N] `);
   if (!/^\s*y(?:es)?\s*$/i.test(answer)) throw new CommandError("Nothing was changed.");
 }
 

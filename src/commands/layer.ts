@@ -50,11 +50,12 @@ export function register(program: Command, env: CommandEnvironment): void {
     .action(
       async (project: string, map: string, code: string, options: { yes?: boolean }, command: Command) => {
         const place = `${project}/${map}/${code}`;
-        await confirm(env, `Delete the layer ${place} with its objects?`, options.yes);
+        const config = configOf(env, command);
+        await confirm(env, `Delete the layer ${place} with its objects?`, options.yes, config.bin.days);
         await withServices(env, command, async (services) => {
           const { db } = services;
           const found = await findMap(db, project, map);
-          await deleteLayer(db, found.id, findLayer(found, code).id, deleterOf(configOf(env, command)));
+          await deleteLayer(db, found.id, findLayer(found, code).id, deleterOf(config));
           await propagateChange(services);
           report(env, command, {
             message: `Layer ${place} was deleted.`,

@@ -111,11 +111,13 @@ export function register(program: Command, env: CommandEnvironment): void {
     .option(...yesOption)
     .addHelpText("after", `\nExample:\n  $ ${programName()} map delete city roads`)
     .action(async (project: string, code: string, options: { yes?: boolean }, command: Command) => {
-      await confirm(env, `Delete the map ${project}/${code} with its layers and objects?`, options.yes);
+      const config = configOf(env, command);
+      const question = `Delete the map ${project}/${code} with its layers and objects?`;
+      await confirm(env, question, options.yes, config.bin.days);
       await withServices(env, command, async (services) => {
         const { db } = services;
         await deleteMap(db, await findMapId(db, await projectId(db, project), code), {
-          by: deleterOf(configOf(env, command)),
+          by: deleterOf(config),
         });
         await propagateChange(services);
         report(env, command, {
