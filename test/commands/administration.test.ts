@@ -265,8 +265,13 @@ t.test("maps are created, renamed and deleted, and so are their layers", async (
   t.same(await codes(), ["roads", "ways"]);
   t.match(await run("map delete city ways --yes"), { status: 0, stderr: /deleted/ });
   t.same(await codes(), ["roads"]);
-  const left = "select relname from pg_class where relname = any($1)";
-  t.same(await db.query(left, [layers.map(({ id }: { id: number }) => `l${id}`)]), []);
+  const tables = () =>
+    db.query("select from pg_class where relname = any($1)", [
+      layers.map(({ id }: { id: number }) => `l${id}`),
+    ]);
+  t.equal((await tables()).length, layers.length, "in the bin");
+  t.match(await run("bin empty city --yes"), { status: 0 });
+  t.same(await tables(), []);
 });
 
 t.test("every command tells which project, map, layer or user may be meant", async (t) => {

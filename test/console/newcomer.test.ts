@@ -129,6 +129,11 @@ t.test("a map is made, styled, arranged and shared with keys only, on a dark pho
     await keyboard.press("Tab");
     await keyboard.press("Enter");
     await soon(t).same(names, ["Lakes"]);
+    await tabTo("Undo");
+    await keyboard.press("Enter");
+    await soon(t).same(names, ["Lakes", "Forests"]);
+    await soon(t).equal(focused, "Forests");
+    await soon(t).match(style, /^\/\/ wooded/);
     await accessible(t, page, "a map");
     await page.locator(".share").focus();
     await keyboard.press("Enter");

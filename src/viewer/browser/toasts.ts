@@ -1,6 +1,11 @@
 import { button, h, icon } from "./dom.js";
 import type { Translate } from "./texts.js";
 
+export interface ToastAction {
+  readonly label: string;
+  readonly press: () => void;
+}
+
 /** Short messages at the bottom of the page, announced by screen readers. */
 export class Toasts {
   readonly element = h("div", { class: "toasts", role: "status", "aria-live": "polite" });
@@ -9,10 +14,12 @@ export class Toasts {
   constructor(private readonly t: Translate) {}
 
   /** Shows a text for some seconds; if it is already shown, only restarts its timer. */
-  show(text: string, tone: "plain" | "good" | "bad" = "plain"): void {
-    const seconds = tone === "bad" ? 8 : 3.5;
+  show(text: string, tone: "plain" | "good" | "bad" = "plain", action?: ToastAction): void {
+    const seconds = action ? 12 : tone === "bad" ? 8 : 3.5;
     const old = this.timers.get(text);
-    if (old !== undefined) {
+    // With an action it is about something else each time.
+    if (old !== undefined && action) this.hide(text);
+    else if (old !== undefined) {
       window.clearTimeout(old);
       this.timers.set(
         text,
@@ -25,6 +32,15 @@ export class Toasts {
       { class: "toast", "data-tone": tone },
       tone === "plain" ? undefined : icon(tone === "good" ? "check" : "alert"),
       h("span", {}, text),
+      action &&
+        button(
+          { class: "text-button" },
+          () => {
+            this.hide(text);
+            action.press();
+          },
+          action.label,
+        ),
       tone === "bad" &&
         button(
           { class: "icon-button small", "aria-label": this.t("close") },

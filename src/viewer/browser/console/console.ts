@@ -366,11 +366,13 @@ export class Console {
   }
 
   /** Changes the open map; what goes wrong is told. @param focused id of the element whose row has the focus afterwards */
-  private async edit(change: (mapId: MapId) => Promise<unknown>, focused?: number): Promise<void> {
-    if (!this.mapId) return;
+  private async edit(change: (mapId: MapId) => Promise<unknown>, focused?: number): Promise<boolean> {
+    if (!this.mapId) return false;
+    let isDone = true;
     try {
       await change(this.mapId);
     } catch (error) {
+      isDone = false;
       this.toasts.show(problemText(error, this.parts.locale.t), "bad");
     }
     // Also after a failure: somebody else may have changed it.
@@ -378,6 +380,7 @@ export class Console {
       this.toasts.show(problemText(error, this.parts.locale.t), "bad"),
     );
     if (focused !== undefined) this.rows.focus(focused);
+    return isDone;
   }
 
   private openStyle(item: TreeItem): void {
@@ -436,7 +439,12 @@ export class Console {
       text: t(item.isFolder ? "deleteFolderText" : "deleteLayerText", { name }),
       action: t("delete"),
     });
-    if (isSure) await this.edit((map) => this.changes.remove(map, item));
+    const map = this.mapId;
+    if (!isSure || !map || !(await this.edit(() => this.changes.remove(map, item)))) return;
+    const entry = await this.changes.inBin(map, item).catch(() => undefined);
+    if (entry === undefined) return;
+    const restore = () => void this.edit(() => this.changes.restore(map, entry), item.element.id);
+    this.toasts.show(t("deletedName", { name }), "plain", { label: t("undo"), press: restore });
   }
 
   private async newMap(): Promise<void> {

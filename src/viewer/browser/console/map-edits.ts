@@ -1,8 +1,17 @@
 import type { TreeItem } from "../layer-tree.js";
 import type { MapId, MapServer } from "../map-server.js";
-import type { Edits } from "./edits.js";
+import { type Edits, newKey } from "./edits.js";
 import { publicationOf } from "./publication.js";
 import type { TreePlace } from "./tree-editing.js";
+
+/** What was deleted, as the bin lists it. */
+interface BinEntry {
+  readonly id: number;
+  readonly kind: string;
+  readonly code: string;
+  /** Code of the map that it was in. */
+  readonly map: string;
+}
 
 /** Changes of a map, its layers and folders. All throw ServerError. */
 export class MapEdits {
@@ -38,6 +47,25 @@ export class MapEdits {
 
   remove({ project, map }: MapId, { isFolder, element }: TreeItem): Promise<unknown> {
     return this.edits.send(project, "DELETE", [map, isFolder ? "folders" : "layers", element.code]);
+  }
+
+  /** Where what was deleted lies in the bin; undefined = it is not kept. @throws ServerError */
+  async inBin({ project, map }: MapId, { isFolder, element }: TreeItem): Promise<number | undefined> {
+    // Others delete things, too.
+    const query = { limit: 20 };
+    const { entries } = await this.edits.send<{ readonly entries: readonly BinEntry[] }>(
+      project,
+      "GET",
+      ["bin"],
+      { query },
+    );
+    const kind = isFolder ? "folder" : "layer";
+    return entries.find((entry) => entry.kind === kind && entry.code === element.code && entry.map === map)
+      ?.id;
+  }
+
+  restore({ project }: MapId, entry: number): Promise<unknown> {
+    return this.edits.send(project, "POST", ["bin", String(entry), "restore"], { body: {}, key: newKey() });
   }
 
   changeMap(

@@ -265,6 +265,8 @@ export const russian: Texts = {
   deleteLayer: "Удалить «{name}»?",
   deleteLayerText: "Слой и все его объекты будут удалены.",
   deleteFolderText: "Папка и все слои в ней будут удалены.",
+  deletedName: "Удалено: {name}.",
+  undo: "Вернуть",
   styleOf: "Стиль",
   styleSimple: "Просто",
   styleFill: "Заливка",
