@@ -24,6 +24,7 @@ const order = [
     "src/in-time",
     "src/make-folder",
     "src/loop-delay",
+    "src/latin",
     "src/near-name",
     "src/object-numbers",
     "src/once",
@@ -117,6 +118,7 @@ const apart = [
     may: [
       "src/viewer/browser",
       "src/features/value-format",
+      "src/latin",
       "src/style/default-style",
       "src/geo/geometry-kind",
     ],
