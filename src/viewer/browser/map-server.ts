@@ -233,13 +233,14 @@ export class MapServer {
   }
 
   private async asUser(project: string): Promise<ProjectInfo[]> {
-    const headers = { authorization: `Bearer ${this.sessions.of(project)?.token}` };
+    const token = this.sessions.of(project)?.token;
+    const headers = { authorization: `Bearer ${token}` };
     const lng = this.dataLanguages.of(project) ?? this.language;
     try {
       return await this.send(mapsAddress({ lng, project }), { headers });
     } catch (error) {
       if (!(error instanceof ServerError)) throw error;
-      if (error.status === 401 || error.status === 403) this.sessions.remove(project);
+      if (error.status === 401 || error.status === 403) this.sessions.remove(project, token);
       return [];
     }
   }
@@ -395,14 +396,15 @@ export class MapServer {
 
   /** Whether the session is still valid; removes it if not. */
   async checkSession(project: string): Promise<boolean> {
-    if (!this.sessions.of(project)) return false;
+    const token = this.sessions.of(project)?.token;
+    if (token === undefined) return false;
     // `authorized/` knows nothing of sessions of the console.
     const isValid = await this.get<unknown>(project, ["maps", "available"]).then(
       () => true,
       // A network error does not end the session.
       (error: unknown) => !(error instanceof ServerError && (error.status === 401 || error.status === 403)),
     );
-    if (!isValid) this.sessions.remove(project);
+    if (!isValid) this.sessions.remove(project, token);
     return isValid;
   }
 

@@ -44,7 +44,9 @@ export class Sessions {
     this.store();
   }
 
-  remove(project: string): void {
+  /** @param token undefined = whatever it is; a session that was opened since stays */
+  remove(project: string, token?: string): void {
+    if (token !== undefined && this.of(project)?.token !== token) return;
     this.byProject.delete(project);
     this.store();
   }
