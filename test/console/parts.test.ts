@@ -113,7 +113,8 @@ t.test("files that belong together are one layer", (t) => {
     ],
   );
   t.equal(codeOf("Été à Paris!", "map"), "ete-a-paris");
-  t.equal(codeOf("Карта", "map"), "map");
+  t.equal(codeOf("Новая карта: Ёлки", "map"), "novaia-karta-elki");
+  t.equal(codeOf("地図", "map"), "map");
   t.equal(codeOf(`${"x".repeat(39)}--y`, "map"), "x".repeat(39));
   t.end();
 });

@@ -1,4 +1,5 @@
 import { connect, createServer, type Socket } from "node:net";
+import type { Page, Route } from "playwright-core";
 import t from "tap";
 import { startServer } from "../support/server.js";
 import { hold, openPage, soon, startBrowser } from "../viewer/support.js";
@@ -164,5 +165,158 @@ t.test("names are texts, whatever is in them", async (t) => {
   t.equal(await page.inputValue("#publish-title"), hostile);
   t.equal(await page.evaluate("globalThis.hit"), undefined);
   t.same(problems, []);
+  await page.context().close();
+});
+
+/** Breaks the next requests of a page of that method and address. @returns how many were broken, and all there were */
+async function broken(page: Page, method: string, address: RegExp, breaks: ((route: Route) => unknown)[]) {
+  const asked = { broken: 0, all: 0 };
+  await page.route(address, async (route) => {
+    if (route.request().method() !== method) return route.fallback();
+    asked.all++;
+    const next = breaks.shift();
+    if (!next) return route.fallback();
+    asked.broken++;
+    await next(route);
+  });
+  return asked;
+}
+const cut = (route: Route) => route.abort();
+/** The server does it, and its answer is lost. */
+const loseAnswer = async (route: Route) => {
+  await route.fetch();
+  await route.abort();
+};
+const proxySays = (status: number) => (route: Route) => route.fulfill({ status, body: "<h1>Proxy</h1>" });
+const uploads = /\/import\/\?/;
+const polls = /\/import\/[^/?]+\/$/;
+const layersOf = async (map: string) => (await server.api("GET", `${map}/layers/?type=full`, { token })).json;
+/** Names of layers with their numbers of objects. */
+const contents = async (map: string) => {
+  const layers = ((await layersOf(map)) ?? []) as { code: string; name: string }[];
+  const counted = layers.map(async ({ code, name }) => {
+    const { json } = await server.api("GET", `${map}/layers/${code}/count/?precise=true`, { token });
+    return `${name} ${json}`;
+  });
+  return (await Promise.all(counted)).sort();
+};
+const card = (page: Page, name: string, state: string) =>
+  page.waitForSelector(`.import[data-state='${state}']:has-text('${name}')`);
+const file = (name: string) => ({ name: `${name}.geojson`, text: areas("A", "B") });
+async function signedIn(login: string) {
+  const { page } = await openPage(browser, home, { waitForMap: false });
+  await signIn(page, login);
+  await page.waitForSelector(".home-card");
+  return page;
+}
+
+t.test("the card of a file that failed takes nothing away that came after it", async (t) => {
+  const page = await signedIn("admin");
+  await broken(page, "POST", uploads, [cut]);
+  await drop(page, file("Early"));
+  await card(page, "Early", "failed");
+  await drop(page, file("Late"));
+  await card(page, "Late", "done");
+  await page.click("[aria-label='Remove Early from the list']");
+  await soon(t).same(() => contents("early"), ["Late 2"]);
+  await soon(t).same(() => page.locator(".tree-choose").allTextContents(), ["Late"]);
+  await page.context().close();
+});
+
+t.test(
+  "what a proxy says while the server works ends no import, and a layer keeps its objects",
+  async (t) => {
+    const page = await signedIn("admin");
+    const sent = await broken(page, "POST", uploads, []);
+    const asked = await broken(page, "GET", polls, [502, 500, 403].map(proxySays));
+    await drop(page, file("Proxied"));
+    await card(page, "Proxied", "failed");
+    t.equal(asked.broken, 3, "only a refusal is told");
+    await page.click("text=Try again");
+    await card(page, "Proxied", "done");
+    t.equal(sent.all, 1, "it is asked for again, not sent");
+    t.same(await contents("proxied"), ["Proxied 2"]);
+
+    const release = await hold(page, "**/import/*-*/");
+    const held = page.waitForRequest(polls);
+    await drop(page, file("Unwatched"));
+    await held;
+    await soon(t).same(() => contents("proxied"), ["Proxied 2", "Unwatched 2"]);
+    const stored = await page.evaluate<string>("sessionStorage.getItem('mapwright.sessions')");
+    const [[, session]] = JSON.parse(stored) as [[string, { token: string }]];
+    await server.api("POST", "logout/", { token: session.token, body: {} });
+    release();
+    await page.waitForSelector("text=Your session has ended");
+    await page.keyboard.press("Escape");
+    await card(page, "Unwatched", "failed");
+    await drop(page, file("Third"), file("Fourth"));
+    await page.waitForSelector("text=Your session has ended");
+    await page.keyboard.press("Escape");
+    await card(page, "Third", "failed");
+    await card(page, "Fourth", "failed");
+    t.equal(await page.locator("dialog").count(), 0, "who does not want to sign in is asked once");
+    await page.click(".import:has-text('Third') button:has-text('Try again')");
+    await signIn(page, "admin");
+    await card(page, "Fourth", "done");
+    await soon(t).same(() => contents("proxied"), ["Fourth 2", "Proxied 2", "Third 2", "Unwatched 2"]);
+    await page.context().close();
+  },
+);
+
+t.test("lost answers double nothing, whatever is tried again", async (t) => {
+  const page = await signedIn("admin");
+  const again = () => page.click(".import[data-state='failed'] button:has-text('Try again')");
+  const lost = [
+    await broken(page, "POST", /\/api\/2\.8\/p\/$/, [loseAnswer]),
+    await broken(page, "POST", /\/layers\/$/, [loseAnswer]),
+    await broken(page, "POST", uploads, [loseAnswer, proxySays(200)]),
+  ];
+  await drop(page, file("Дороги"));
+  for (let times = 1; times <= 4; times++) {
+    await soon(t).equal(() => lost.reduce((sum, { broken }) => sum + broken, 0), times);
+    await card(page, "Дороги", "failed");
+    await again();
+  }
+  await card(page, "Дороги", "done");
+  t.same(
+    lost.map((each) => each.broken),
+    [1, 1, 2],
+  );
+  t.same(await contents("dorogi"), ["Дороги 2"]);
+  t.notOk(await layersOf("dorogi-2"), "one map");
+
+  // The page cannot show it, but it is there.
+  const reads = await broken(page, "GET", /type=full/, [cut]);
+  await drop(page, file("Unseen"));
+  await card(page, "Unseen", "done");
+  await page.waitForSelector(".toast:has-text('The server cannot be reached')");
+  t.equal(reads.broken, 1);
+  t.equal(await page.locator(".import button:has-text('Try again')").count(), 0);
+
+  await broken(page, "POST", uploads, [cut]);
+  await drop(page, file("Twice"));
+  await card(page, "Twice", "failed");
+  const release = await hold(page, "**/import/?*");
+  const sending = page.waitForRequest(uploads);
+  await drop(page, file("Slow"));
+  await sending;
+  await again();
+  t.equal(await page.locator(".import button:has-text('Try again')").count(), 0, "it is in the queue now");
+  await drop(page, file("Unwanted"));
+  await page.click(".import:has-text('Unwanted') button:has-text('Cancel')");
+  await card(page, "Unwanted", "failed");
+  release();
+  await card(page, "Twice", "done");
+  t.same(await contents("dorogi"), ["Slow 2", "Twice 2", "Unseen 2", "Дороги 2"]);
+  await page.context().close();
+});
+
+t.test("an editor is told that an empty map stays, which he may not delete", async (t) => {
+  const page = await signedIn("editor");
+  await drop(page, { name: "tune.mp3", text: "la la" });
+  await page.waitForSelector(
+    ".import[data-state='failed']:has-text('tune was made for it and is still there')",
+  );
+  t.same(await layersOf("tune"), []);
   await page.context().close();
 });

@@ -106,7 +106,10 @@ export class Console {
       project: () => this.projectCode!,
       mayHide: () => ((this.project?.access ?? 0) & rights.administer) !== 0,
       opened: (map) => this.go(map),
-      imported: (map, layerIds) => this.imported(map, layerIds),
+      imported: (map, layerIds) =>
+        this.imported(map, layerIds).catch((error: unknown) =>
+          this.toasts.show(problemText(error, t), "bad"),
+        ),
       removed: (map, isMapGone) => this.removed(map, isMapGone),
     });
     this.drop = new DropTarget(
@@ -540,6 +543,7 @@ export class Console {
 
   private async signOut(): Promise<void> {
     if (this.projectCode === undefined) return;
+    this.importer.stop();
     await this.parts.server.signOut(this.projectCode);
     this.closeMap();
     this.projects = [];

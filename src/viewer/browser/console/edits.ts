@@ -11,7 +11,8 @@ export interface EditOptions {
   readonly body?: unknown;
   /** Makes sure that an operation that is sent twice is done once. */
   readonly key?: string;
-  readonly signal?: AbortSignal;
+  /** Whether it is not worth asking to sign in. */
+  readonly isQuiet?: boolean;
 }
 
 /** An import that goes on at the server. */
@@ -47,6 +48,15 @@ export const newKey = (): string =>
     "",
   );
 
+/** An answer. @throws ServerError when it is of something between, such as a page to sign in to a network */
+function parsed<T>(text: string): T {
+  try {
+    return JSON.parse(text) as T;
+  } catch {
+    throw new ServerError(502, undefined);
+  }
+}
+
 export class Edits {
   private signingIn: Promise<boolean> | undefined;
 
@@ -61,10 +71,10 @@ export class Edits {
     project: string,
     method: string,
     segments: readonly string[],
-    { query = {}, body, key, signal }: EditOptions = {},
+    { query = {}, body, key, isQuiet = false }: EditOptions = {},
   ): Promise<T> {
     const address = withQuery(`api/2.8/${path(project, ...segments)}`, query);
-    return this.inSession(project, async () => {
+    const work = async () => {
       const init = {
         method,
         headers: {
@@ -73,36 +83,49 @@ export class Edits {
           ...(key !== undefined && { "idempotency-key": key }),
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
-        ...(signal && { signal }),
       };
       const reply = await fetch(address, {
         credentials: "omit",
         referrerPolicy: "no-referrer",
         ...init,
-      }).catch((error: unknown) => {
-        if (error instanceof DOMException && error.name === "AbortError") throw error;
+      }).catch(() => {
         throw new ServerError(0, undefined);
       });
       const text = await reply.text().catch(() => {
         throw new ServerError(0, undefined);
       });
       if (!reply.ok) throw failureOf(reply.status, text, reply.headers.get("retry-after"));
-      return JSON.parse(text) as T;
-    });
+      return parsed<T>(text);
+    };
+    return isQuiet ? work() : this.inSession(project, work);
   }
 
-  /** Sends files to be imported. @param progress is told the sent part, from 0 to 1 @throws ServerError, AbortError */
+  /**
+   * Sends files that a layer shall have, and nothing else.
+   * @param progress is told the sent part, from 0 to 1
+   * @throws ServerError, the signal's reason
+   */
   upload(
     project: string,
     segments: readonly string[],
     files: readonly File[],
-    { progress, signal }: { readonly progress: (part: number) => void; readonly signal: AbortSignal },
+    {
+      progress,
+      signal,
+      key,
+    }: {
+      readonly progress: (part: number) => void;
+      readonly signal: AbortSignal;
+      readonly key: string;
+    },
   ): Promise<ImportJob> {
-    const address = withQuery(`api/2.8/${path(project, ...segments)}`, { async: 1, partial: 1 });
+    const query = { action: 1, async: 1, partial: 1 };
+    const address = withQuery(`api/2.8/${path(project, ...segments)}`, query);
     return this.inSession(
       project,
       () =>
         new Promise<ImportJob>((resolve, reject) => {
+          signal.throwIfAborted();
           const form = new FormData();
           for (const file of files) form.append("file", file, file.name);
           // `fetch` does not tell how much of a body is sent.
@@ -120,11 +143,11 @@ export class Edits {
               reject(
                 failureOf(request.status, request.responseText, request.getResponseHeader("retry-after")),
               );
-            else resolve(JSON.parse(request.responseText) as ImportJob);
+            else resolve(Promise.resolve(request.responseText).then(parsed<ImportJob>));
           });
           request.open("POST", address);
-          for (const [name, value] of Object.entries(this.headers(project)))
-            request.setRequestHeader(name, value);
+          const headers = { ...this.headers(project), "idempotency-key": key };
+          for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
           request.send(form);
         }),
     );

@@ -1,3 +1,5 @@
+import { latin } from "../../../latin.js";
+
 /** Files that were dropped, in groups that belong together. Does not depend on the DOM. */
 
 export interface FileGroup<File extends { readonly name: string }> {
@@ -54,9 +56,7 @@ const longestCode = 40;
 
 /** A code for a map with that name: small Latin letters and digits; `other` when it has none. */
 export function codeOf(name: string, other: string): string {
-  const plain = name
-    .normalize("NFKD")
-    .replace(/[\u0300-\u036f]/g, "")
+  const plain = latin(name)
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-+|-+$/g, "")

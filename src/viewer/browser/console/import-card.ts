@@ -26,7 +26,11 @@ export class ImportCard {
   constructor(
     private readonly t: Translate,
     private readonly name: string,
-    private readonly close: () => void,
+    private readonly events: {
+      readonly close: () => void;
+      /** What is read out of it. */
+      readonly say: (text: string) => void;
+    },
   ) {
     this.bar.setAttribute("aria-label", t("importProgress", { name }));
     this.element = h(
@@ -40,9 +44,17 @@ export class ImportCard {
     );
   }
 
+  /** From here on it can be cancelled. */
+  waiting(cancel: () => void): void {
+    this.element.dataset.state = "running";
+    this.bar.hidden = false;
+    this.detail.hidden = true;
+    this.actions.replaceChildren(button({ class: "text-button" }, cancel, this.t("cancel")));
+    this.working({ phase: "waiting", features: 0 });
+  }
+
   /** @param part from 0 to 1 */
-  uploading(part: number, cancel: () => void): void {
-    if (part === 0) this.begin(cancel);
+  uploading(part: number): void {
     const percent = Math.round(part * 100);
     this.bar.value = percent;
     this.state.textContent = this.t("importUploading", { n: percent });
@@ -56,9 +68,11 @@ export class ImportCard {
 
   done({ features, bad, rows }: Pick<ImportResult, "features" | "bad" | "rows">): void {
     this.end("done");
-    this.state.replaceChildren(icon("check"), this.t("importDone", { n: features - bad }));
+    const text = this.t("importDone", { n: features - bad });
+    this.state.replaceChildren(icon("check"), text);
+    this.events.say(text);
     if (bad === 0) {
-      window.setTimeout(() => this.element.dataset.state === "done" && this.close(), doneMs);
+      window.setTimeout(() => this.element.dataset.state === "done" && this.events.close(), doneMs);
       return;
     }
     this.element.dataset.state = "partly";
@@ -68,9 +82,10 @@ export class ImportCard {
     );
   }
 
-  failed({ text, detail }: Problem, rows: readonly BadRow[], again: () => void): void {
+  failed({ text, detail }: Omit<Problem, "mayPass">, rows: readonly BadRow[], again: () => void): void {
     this.end("failed");
     this.state.replaceChildren(icon("alert"), text);
+    this.events.say(text);
     if (detail) this.tell(detail);
     this.actions.prepend(
       ...(rows.length > 0
@@ -80,19 +95,16 @@ export class ImportCard {
     );
   }
 
-  private begin(cancel: () => void): void {
-    this.element.dataset.state = "running";
-    this.bar.hidden = false;
-    this.detail.hidden = true;
-    this.actions.replaceChildren(button({ class: "text-button" }, cancel, this.t("cancel")));
-  }
-
   private end(state: "done" | "failed"): void {
     this.element.dataset.state = state;
     this.bar.hidden = true;
     const label = this.t("dismiss", { name: this.name });
     this.actions.replaceChildren(
-      button({ class: "icon-button small", "aria-label": label, title: label }, this.close, icon("close")),
+      button(
+        { class: "icon-button small", "aria-label": label, title: label },
+        this.events.close,
+        icon("close"),
+      ),
     );
   }
 

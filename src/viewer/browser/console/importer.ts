@@ -1,9 +1,12 @@
 import { h } from "../dom.js";
 import { type MapId, ServerError } from "../map-server.js";
 import type { Translate } from "../texts.js";
-import { type BadRow, type Edits, type ImportJob, newKey } from "./edits.js";
-import { codeOf, type FileGroup, groupFiles } from "./file-groups.js";
+import { type BadRow, type Edits, newKey } from "./edits.js";
+import { type FileGroup, groupFiles } from "./file-groups.js";
 import { ImportCard } from "./import-card.js";
+import { endOf, unwanted } from "./import-end.js";
+import { removeEmpty } from "./leftovers.js";
+import { type Asked, type NewPlace, newMap } from "./new-map.js";
 import { problemOf } from "./problem.js";
 
 /** From files to layers, one after the other: each group of files becomes a layer. */
@@ -30,10 +33,16 @@ interface Task {
   readonly group: FileGroup<File>;
   readonly card: ImportCard;
   readonly destination: Destination;
+  /** Of its layer and its import: what is asked for again is done once. */
+  keys: { readonly layer: string; readonly files: string };
   /** Made for it, as long as nothing came of it. */
   layer?: Layer | undefined;
+  /** Id of its import, until that is known to have ended. */
+  job?: string | undefined;
 }
 interface Destination {
+  readonly place: NewPlace;
+  readonly asked: Asked;
   map: MapId | undefined;
   /** Whether the map was made here, and has nothing yet. */
   isNew: boolean;
@@ -41,172 +50,202 @@ interface Destination {
   readonly layers: number[];
 }
 
-/** How often is asked how an import is. */
-const pollMs = 400;
-const mostCodes = 50;
+/** Why something ends whose user has signed out. */
+const signedOut = new DOMException("signed out", "AbortError");
+const newKeys = () => ({ layer: newKey(), files: newKey() });
 
 export class Importer {
   readonly element: HTMLElement;
   private readonly list = h("ul", { class: "imports-list" });
+  /** Read out: how each ends, not every percent. */
+  private readonly spoken = h("p", { class: "visually-hidden", role: "status" });
+  /** Those that have a card. */
+  private readonly tasks = new Set<Task>();
   private readonly waiting: Task[] = [];
-  private isRunning = false;
+  /** Those that need a session first. */
+  private readonly stopped = new Set<Task>();
+  private running: { readonly task: Task; readonly control: AbortController } | undefined;
 
   constructor(
     private readonly edits: Edits,
     private readonly t: Translate,
     private readonly events: ImporterEvents,
   ) {
-    this.element = h(
-      "section",
-      { class: "card imports", "aria-label": t("imports"), "aria-live": "polite", hidden: true },
-      this.list,
-    );
+    const label = { "aria-label": t("imports"), hidden: true };
+    this.element = h("section", { class: "card imports", ...label }, this.list, this.spoken);
   }
 
   /** Whether files are on their way. */
   get isBusy(): boolean {
-    return this.isRunning;
+    return this.running !== undefined;
   }
 
   /** @param map undefined = a new one, named after the first file */
   start(files: readonly File[], map: MapId | undefined): void {
-    const destination: Destination = { map, isNew: false, layers: [] };
+    const destination: Destination = { place: this.place(), asked: {}, map, isNew: false, layers: [] };
     for (const group of groupFiles(files)) {
-      const card = new ImportCard(this.t, group.name, () => {
-        card.element.remove();
-        this.element.hidden = this.list.children.length === 0;
-        void this.undo(task);
+      const card = new ImportCard(this.t, group.name, {
+        close: () => void this.dismiss(task),
+        say: (text) => {
+          this.spoken.textContent = `${group.name}: ${text}`;
+        },
       });
-      const task: Task = { group, card, destination };
-      card.working({ phase: "waiting", features: 0 });
+      const task: Task = { group, card, destination, keys: newKeys() };
+      this.tasks.add(task);
       this.list.append(card.element);
       this.element.hidden = false;
-      this.waiting.push(task);
+      this.queue(task);
     }
     void this.work();
   }
 
-  private async work(): Promise<void> {
-    if (this.isRunning) return;
-    this.isRunning = true;
-    for (let task = this.waiting.shift(); task; task = this.waiting.shift()) await this.run(task);
-    this.isRunning = false;
+  /** Nobody is signed in any more: what is not done waits for somebody. */
+  stop(): void {
+    this.running?.control.abort(signedOut);
   }
 
-  private async run(task: Task): Promise<void> {
-    const { group, card, destination } = task;
-    const control = new AbortController();
-    card.uploading(0, () => control.abort());
+  private queue(task: Task): void {
+    this.waiting.push(task);
+    task.card.waiting(() => {
+      this.waiting.splice(this.waiting.indexOf(task), 1);
+      void this.failed(task, unwanted);
+    });
+  }
+
+  private async work(): Promise<void> {
+    if (this.running) return;
+    for (let task = this.waiting.shift(); task; task = this.waiting.shift()) {
+      this.running = { task, control: new AbortController() };
+      try {
+        await this.run(this.running);
+      } finally {
+        this.running = undefined;
+      }
+    }
+  }
+
+  private async run({ task, control }: NonNullable<Importer["running"]>): Promise<void> {
+    const { group, card, destination, keys } = task;
+    const { signal } = control;
+    const cancel = () => control.abort(unwanted);
+    card.waiting(cancel);
+    if (task.job === undefined) card.uploading(0);
     try {
-      const map = await this.mapFor(destination, group.name);
-      task.layer ??= await this.newLayer(map, group.name);
+      const map = destination.map ?? (await this.mapFor(destination, group.name));
+      task.layer ??= await this.newLayer(map, group.name, keys.layer);
       const { layer } = task;
       const segments = [map.map, "layers", layer.code, "import"];
-      const progress = (part: number) => part > 0 && card.uploading(part, () => control.abort());
-      const sent = await this.edits.upload(map.project, segments, group.files, {
-        progress,
-        signal: control.signal,
-      });
-      const result = await this.finished(map, [...segments, sent.id], { card, signal: control.signal });
+      const progress = (part: number) => card.uploading(part);
+      const options = { progress, signal, key: keys.files };
+      task.job ??= (await this.edits.upload(map.project, segments, group.files, options)).id;
+      const result = await endOf(
+        this.edits,
+        { project: map.project, segments: [...segments, task.job] },
+        signal,
+        (job) => {
+          if (job?.state === "running") card.working(job);
+          else task.job = undefined;
+        },
+      );
       destination.isNew = false;
       task.layer = undefined;
       card.done(result);
       destination.layers.push(layer.id);
-      await this.events.imported(map, destination.layers);
+      // It is there, whether the page can show it or not.
+      await this.events.imported(map, destination.layers).catch(() => undefined);
     } catch (error) {
-      const again = () => {
-        card.working({ phase: "waiting", features: 0 });
-        this.waiting.push(task);
-        void this.work();
-      };
-      const rows = error instanceof ServerError ? error.data.rows : undefined;
-      const problem = control.signal.aborted
-        ? { text: this.t("importCancelled"), detail: "", mayPass: true }
-        : problemOf(error, this.t);
-      // What may pass goes on where it was.
-      if (control.signal.aborted || !problem.mayPass) await this.undo(task);
-      card.failed(problem, Array.isArray(rows) ? (rows as BadRow[]) : [], again);
+      await this.failed(task, error);
     }
   }
 
   private async mapFor(destination: Destination, name: string): Promise<MapId> {
-    if (destination.map) return destination.map;
-    const made = await this.newMap(name);
-    destination.map = made;
+    const map = await newMap(this.edits, name, destination.place, destination.asked);
+    destination.map = map;
     destination.isNew = true;
-    await this.events.opened(made);
-    return made;
+    await this.events.opened(map);
+    return map;
   }
 
   /** Makes a map of that name, with a code that is free. */
-  async newMap(name: string): Promise<MapId> {
-    const project = this.events.project();
-    const code = codeOf(name, "map");
-    for (let at = 1; ; at++) {
-      const body = {
-        code: at === 1 ? code : `${code}-${at}`,
-        name,
-        ...(this.events.mayHide() && { has_publication: false }),
-      };
-      try {
-        await this.edits.send(project, "POST", [], { body, key: newKey() });
-        return { project, map: body.code };
-      } catch (error) {
-        const isTaken =
-          error instanceof ServerError && (error.code === "code_exists" || error.code === "invalid_code");
-        if (!isTaken || at >= mostCodes) throw error;
-      }
-    }
+  newMap(name: string): Promise<MapId> {
+    return newMap(this.edits, name, this.place());
   }
 
-  private async newLayer({ project, map }: MapId, name: string): Promise<Layer> {
+  private place(): NewPlace {
+    return { project: this.events.project(), mayHide: this.events.mayHide() };
+  }
+
+  private newLayer({ project, map }: MapId, name: string, key: string): Promise<Layer> {
     // Above the others, as what is new should be seen.
-    const body = { name, sort: 1 };
-    return this.edits.send<Layer>(project, "POST", [map, "layers"], { body, key: newKey() });
+    return this.edits.send<Layer>(project, "POST", [map, "layers"], { body: { name, sort: 1 }, key });
   }
 
-  /** What an import has done, when it has. @throws ServerError */
-  private async finished(
-    { project }: MapId,
-    segments: readonly string[],
-    { card, signal }: { readonly card: ImportCard; readonly signal: AbortSignal },
-  ) {
-    for (;;) {
-      if (signal.aborted) {
-        await this.edits.send(project, "DELETE", segments).catch(() => undefined); // the layer goes in any case
-        throw signal.reason;
-      }
-      const job = await this.edits.send<ImportJob>(project, "GET", segments).catch((error: unknown) => {
-        // It goes on at the server: when that can be reached again, the answer is there.
-        if (error instanceof ServerError && (error.status === 0 || error.status === 503)) return undefined;
-        throw error;
-      });
-      if (job?.state === "done") return job.result?.import ?? { features: job.features, bad: 0, rows: [] };
-      if (job?.error)
-        throw new ServerError(500, job.error.code, undefined, job.error.message, job.error.data);
-      if (job?.state === "cancelled") throw new ServerError(500, "import_failed");
-      if (job) card.working(job);
-      await new Promise((resolve) => window.setTimeout(resolve, job ? pollMs : 5 * pollMs));
+  /** Tells what went wrong. What may pass goes on where it was; else what was made for it goes. */
+  private async failed(task: Task, why: unknown): Promise<void> {
+    const error = why === signedOut ? new ServerError(401, undefined) : why;
+    const isUnwanted = error === unwanted;
+    const { status, data } = error instanceof ServerError ? error : { status: undefined, data: {} };
+    const problem = problemOf(error, this.t);
+    const keeps = task.job !== undefined || (problem.mayPass && !isUnwanted);
+    const left = keeps ? undefined : await this.undo(task);
+    const told = isUnwanted
+      ? { text: this.t(left === undefined ? "importCancelled" : "importStopped"), detail: "" }
+      : problem;
+    const detail =
+      left === undefined ? told.detail : `${told.detail} ${this.t("importLeft", { name: left })}`.trim();
+    const rows: unknown = (data as { readonly rows?: unknown }).rows;
+    if (status === 401) this.stopped.add(task);
+    task.card.failed({ text: told.text, detail }, Array.isArray(rows) ? (rows as BadRow[]) : [], () =>
+      this.again(task),
+    );
+    // The others would only ask for a session again.
+    if (status === 401) for (const other of this.waiting.splice(0)) await this.failed(other, error);
+  }
+
+  private again(task: Task): void {
+    const tasks = this.stopped.has(task) ? [...this.stopped] : [task];
+    for (const one of tasks) {
+      this.stopped.delete(one);
+      this.queue(one);
     }
+    void this.work();
   }
 
-  /** Removes what was made for files of which nothing came. */
-  private async undo(task: Task): Promise<void> {
-    const { destination, layer } = task;
+  private async dismiss(task: Task): Promise<void> {
+    task.card.element.remove();
+    this.tasks.delete(task);
+    this.stopped.delete(task);
+    this.element.hidden = this.list.children.length === 0;
+    // An import whose end is not known goes on, and its layer gets what was sent.
+    if (task.job === undefined) await this.undo(task);
+  }
+
+  /** Removes what was made for files of which nothing came, where it is empty. @returns the name of what stays */
+  private async undo(task: Task): Promise<string | undefined> {
+    const { destination, layer, group } = task;
     const { map, isNew } = destination;
-    if (!map || (!layer && !isNew)) return;
+    if (!map || (!layer && !isNew)) return undefined;
+    const withMap = isNew && ![...this.tasks].some((other) => other !== task && this.isGoingTo(other, map));
+    if (!layer && !withMap) return undefined;
+    const gone = await removeEmpty(this.edits, { map, layer, withMap });
+    // What has something, or could not be removed, is left to the user: another try makes its own.
     task.layer = undefined;
-    // What cannot be removed now is empty, and can be removed in the list of layers.
-    const remove = (segments: readonly string[]) =>
-      this.edits.send(map.project, "DELETE", segments).then(
-        () => true,
-        () => false,
-      );
-    const isMapGone = isNew && (await remove([map.map]));
-    if (isMapGone) {
+    task.keys = newKeys();
+    if (gone.map) {
       destination.map = undefined;
       destination.isNew = false;
-    } else if (layer) await remove([map.map, "layers", layer.code]);
-    await this.events.removed(map, isMapGone);
+    }
+    if (gone.map || gone.layer) await this.events.removed(map, gone.map);
+    if (!gone.layer) return group.name;
+    return withMap && !gone.map ? map.map : undefined;
+  }
+
+  /** Whether a task still has, or will have, a layer in a map. */
+  private isGoingTo(task: Task, { project, map }: MapId): boolean {
+    const { map: own } = task.destination;
+    const isThere = own?.project === project && own.map === map;
+    return (
+      isThere && (task.layer !== undefined || this.running?.task === task || this.waiting.includes(task))
+    );
   }
 }

@@ -34,12 +34,19 @@ const byStatus: Readonly<Record<number, TextKey>> = {
 /** Of these the server's words say nothing more. */
 const plain = new Set<number | string | undefined>([0, 401, 403, 503, "internal", "unsupported_format"]);
 
+/** The session, the connection, or what is between: with the last two nobody knows what was done. */
+const passing = [0, 401, 429, 502, 503, 504];
+
 export function problemOf(error: unknown, t: Translate): Problem {
   const { status, code, told } = error instanceof ServerError ? error : new ServerError(500, "internal");
   const key = (code !== undefined && byCode[code]) || byStatus[status] || "problemOther";
   const isPlain = plain.has(code) || plain.has(status);
-  return { text: t(key), detail: isPlain ? "" : told, mayPass: [0, 401, 429, 503].includes(status) };
+  return { text: t(key), detail: isPlain ? "" : told, mayPass: passing.includes(status) };
 }
+
+/** Whether a question without an answer says nothing about what it asked for. */
+export const goesOn = (error: unknown): boolean =>
+  error instanceof ServerError && (error.status === 0 || error.status === 429 || error.status >= 500);
 
 /** As one text. */
 export function problemText(error: unknown, t: Translate): string {

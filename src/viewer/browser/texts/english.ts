@@ -238,6 +238,8 @@ export const english = {
   },
   importReport: "Download the report",
   importCancelled: "Cancelled. Nothing was kept.",
+  importStopped: "Cancelled.",
+  importLeft: "{name} was made for it and is still there.",
   cancel: "Cancel",
   dismiss: "Remove {name} from the list",
   delete: "Delete",

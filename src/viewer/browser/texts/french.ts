@@ -240,6 +240,8 @@ export const french: Texts = {
   },
   importReport: "Télécharger le rapport",
   importCancelled: "Annulé. Rien n’a été gardé.",
+  importStopped: "Annulé.",
+  importLeft: "{name} a été créé pour cela et existe toujours.",
   cancel: "Annuler",
   dismiss: "Retirer {name} de la liste",
   delete: "Supprimer",

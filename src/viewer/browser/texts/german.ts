@@ -244,6 +244,8 @@ export const german: Texts = {
   },
   importReport: "Bericht herunterladen",
   importCancelled: "Abgebrochen. Es wurde nichts behalten.",
+  importStopped: "Abgebrochen.",
+  importLeft: "{name} wurde dafür angelegt und ist noch da.",
   cancel: "Abbrechen",
   dismiss: "{name} aus der Liste entfernen",
   delete: "Löschen",

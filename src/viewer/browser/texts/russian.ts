@@ -252,6 +252,8 @@ export const russian: Texts = {
   },
   importReport: "Скачать отчёт",
   importCancelled: "Отменено. Ничего не сохранено.",
+  importStopped: "Отменено.",
+  importLeft: "Осталось то, что было для него создано: {name}.",
   cancel: "Отмена",
   dismiss: "Убрать «{name}» из списка",
   delete: "Удалить",

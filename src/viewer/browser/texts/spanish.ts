@@ -240,6 +240,8 @@ export const spanish: Texts = {
   },
   importReport: "Descargar el informe",
   importCancelled: "Cancelado. No se guardó nada.",
+  importStopped: "Cancelado.",
+  importLeft: "{name} se creó para ello y sigue ahí.",
   cancel: "Cancelar",
   dismiss: "Quitar {name} de la lista",
   delete: "Eliminar",

@@ -1,0 +1,50 @@
+import { type MapId, ServerError } from "../map-server.js";
+import { type Edits, newKey } from "./edits.js";
+import { codeOf } from "./file-groups.js";
+
+/** New maps, with codes that are free. */
+
+export interface NewPlace {
+  readonly project: string;
+  /** Whether a new map may stay hidden until it is published. */
+  readonly mayHide: boolean;
+}
+/** What was asked for: when its answer is lost, it is asked for again. */
+export interface Asked {
+  code?: string | undefined;
+  key?: string | undefined;
+}
+
+/** So many have a number, the others letters that nobody has. */
+const numbered = 3;
+const mostCodes = 6;
+
+const codeAt = (plain: string, at: number): string =>
+  at === 1 ? plain : `${plain}-${at <= numbered ? at : newKey().slice(0, 6)}`;
+
+/** @param asked goes on with what was begun before @throws ServerError */
+export async function newMap(
+  edits: Edits,
+  name: string,
+  { project, mayHide }: NewPlace,
+  asked: Asked = {},
+): Promise<MapId> {
+  const plain = codeOf(name, "map");
+  for (let at = 1; ; at++) {
+    asked.code ??= codeAt(plain, at);
+    asked.key ??= newKey();
+    const { code, key } = asked;
+    const body = { code, name, ...(mayHide && { has_publication: false }) };
+    try {
+      await edits.send(project, "POST", [], { body, key });
+      asked.code = asked.key = undefined;
+      return { project, map: code };
+    } catch (error) {
+      const isTaken =
+        error instanceof ServerError && (error.code === "code_exists" || error.code === "invalid_code");
+      if (!isTaken) throw error;
+      asked.code = asked.key = undefined;
+      if (at >= mostCodes) throw error;
+    }
+  }
+}
