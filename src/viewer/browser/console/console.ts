@@ -8,7 +8,14 @@ import { LayerTree, type TreeItem } from "../layer-tree.js";
 import { baseAttribution, LayersPanel } from "../layers-panel.js";
 import { MapChooser } from "../map-chooser.js";
 import { mapControls, scaleBar } from "../map-controls.js";
-import { type MapId, type MapInfo, type MapServer, type ProjectInfo, rights } from "../map-server.js";
+import {
+  type MapId,
+  type MapInfo,
+  type MapServer,
+  type ProjectInfo,
+  rights,
+  ServerError,
+} from "../map-server.js";
 import { MapView } from "../map-view.js";
 import { Pictures } from "../pictures.js";
 import { PopupMenu } from "../popup-menu.js";
@@ -26,7 +33,15 @@ import { MapEdits } from "./map-edits.js";
 import { problemOf, problemText } from "./problem.js";
 import { confirmed, showPublishDialog } from "./publish-dialog.js";
 import { StylePanel } from "./style-panel.js";
-import { type DropPlace, EditableTree, placeAt, siblingsOf } from "./tree-editing.js";
+import {
+  type DropPlace,
+  EditableTree,
+  itemIn,
+  placeAt,
+  type Step,
+  siblingsOf,
+  stepTo,
+} from "./tree-editing.js";
 
 export interface ConsoleParts {
   readonly server: MapServer;
@@ -38,6 +53,13 @@ export interface ConsoleParts {
 
 /** Work in the page, which asks for nothing, keeps the session at such intervals. */
 const keepMs = 60_000;
+/** So many changes may wait for their turn. */
+const mostWaiting = 50;
+/** Tiles name so many layers: what lies longer in addresses than servers read is left to the map's own choice. */
+const mostNamed = 200;
+
+const isSame = (one: MapId | undefined, other: MapId): boolean =>
+  one?.project === other.project && one.map === other.map;
 
 /** The page in which maps are made: connects its parts, opens maps, and keeps the URL fragment in step with what is shown. */
 export class Console {
@@ -77,6 +99,13 @@ export class Console {
   private login = "";
   /** Number of addresses gone to, so that a late answer for a previous one is ignored. */
   private navigation = 0;
+  /** Numbers of the latest tree that was asked for, and of that which is shown: older ones are let go. */
+  private readonly trees = { asked: 0, shown: 0 };
+  /** Whether a tree has come that could not be shown, for its rows were being edited. */
+  private isTreeLate = false;
+  /** Changes of maps are made one after the other, each of what the one before has left. */
+  private turn: Promise<unknown> = Promise.resolve();
+  private waiting = 0;
 
   constructor(
     private readonly root: HTMLElement,
@@ -119,10 +148,17 @@ export class Console {
     );
     this.rows = new EditableTree(t, {
       choose: (item) => this.openStyle(item),
-      rename: (item, name) => void this.edit((map) => this.changes.rename(map, item, name), item.element.id),
-      remove: (item) => void this.remove(item),
-      step: (item, by) => this.step(item, by),
-      moveTo: (item, target, where) => this.moveTo(item, target, where),
+      rename: (map, item, name) =>
+        void this.edit(map, () => this.changes.rename(map, item, name), item.element.id),
+      remove: (map, item) => void this.remove(map, item),
+      step: (map, item, to, isHeld) => {
+        // A key that is held goes as fast as the server does.
+        if (!isHeld || this.waiting === 0) this.step(map, item, to);
+      },
+      moveTo: (map, item, target, where) => this.moveTo(map, item, target, where),
+      settled: () => {
+        if (this.isTreeLate) void this.reloadTree().catch((error: unknown) => this.tell(error));
+      },
     });
     this.chooser = new MapChooser(t, (mapId) => void this.go(mapId));
     this.layers = new LayersPanel(locale, false, {
@@ -139,11 +175,16 @@ export class Console {
         this.mapId
           ? this.edits.inSession(this.mapId.project, () => server.structure(this.mapId!, element.code))
           : Promise.resolve([]),
-      save: async (item, css) => {
+      save: (item, css) => {
         const mapId = this.mapId!;
-        const notes = await this.changes.style(mapId, item, css);
-        await this.reloadTree();
-        return notes;
+        return this.inTurn(async () => {
+          try {
+            return await this.changes.style(mapId, item, css);
+          } finally {
+            // Also after a failure: the next attempt is for what is there now.
+            if (isSame(this.mapId, mapId)) await this.reloadTree();
+          }
+        });
       },
       closed: (item) => {
         this.rows.choose(undefined);
@@ -243,6 +284,8 @@ export class Console {
     const { t } = this.parts.locale;
     const navigation = ++this.navigation;
     const isCurrent = () => navigation === this.navigation;
+    // What is asked is about the map that was open.
+    for (const dialog of document.querySelectorAll<HTMLDialogElement>("dialog.tool-dialog")) dialog.close();
     this.stage.loading(t("loadingMap"));
     try {
       await this.loadProject(project);
@@ -296,6 +339,8 @@ export class Console {
   }
 
   private closeMap(): void {
+    this.rows.begin(undefined);
+    this.menu.close();
     this.mapId = undefined;
     this.tree = undefined;
     this.style.close();
@@ -314,9 +359,11 @@ export class Console {
   }
 
   private async open(mapId: MapId, isCurrent: () => boolean): Promise<void> {
+    const number = ++this.trees.asked;
     const elements = await this.edits.inSession(mapId.project, () => this.parts.server.allLayers(mapId));
     if (!isCurrent()) return;
-    if (this.mapId?.map !== mapId.map) this.closeMap();
+    if (!isSame(this.mapId, mapId)) this.closeMap();
+    this.trees.shown = number;
     this.mapId = mapId;
     this.tree = new LayerTree(elements);
     this.root.classList.remove("at-home");
@@ -332,12 +379,16 @@ export class Console {
     const { tree, mapId, project } = this;
     if (!tree || !mapId) return;
     this.symbols.clear();
+    this.isTreeLate = false;
+    const focused = this.rows.focused;
+    this.rows.begin(mapId);
     const own = this.listed?.hasBackground ? "none" : (project?.base ?? "builtin");
     const offer = { own, choice: this.base, hasNames: project?.baseHasNames === true } as const;
     this.layers.show(tree, offer, this.parts.server.legends(mapId, this.symbols));
     this.layers.zoomed(this.view.view.zoom);
     this.rows.choose(this.chosen);
     this.style.renewed(this.chosen);
+    if (focused !== undefined) this.rows.focus(focused);
     this.showTiles();
   }
 
@@ -345,7 +396,8 @@ export class Console {
     const { tree, mapId, project } = this;
     if (!tree || !mapId) return;
     const { base } = this.layers;
-    const layers = tree.visible.map(({ layerId }) => layerId);
+    const { visible } = tree;
+    const layers = visible.length > mostNamed ? tree.selection : visible.map(({ layerId }) => layerId);
     this.tiles.show([{ source: this.parts.server.tiles(mapId, { layers, base }), opacity: 1 }]);
     const own = this.listed?.hasBackground ? "none" : (project?.base ?? "builtin");
     const source = baseAttribution(this.parts.locale.t, { own, choice: base }, project?.baseAttribution);
@@ -356,34 +408,59 @@ export class Console {
   private async reloadTree(): Promise<void> {
     const { mapId } = this;
     if (!mapId || !this.tree) return;
+    const number = ++this.trees.asked;
     const elements = await this.edits.inSession(mapId.project, () => this.parts.server.allLayers(mapId));
-    if (this.mapId !== mapId || !this.tree) return;
+    if (!isSame(this.mapId, mapId) || !this.tree || number < this.trees.shown) return;
+    if (this.rows.isBusy) {
+      this.isTreeLate = true;
+      return;
+    }
+    this.trees.shown = number;
     const known = new Set(this.tree.leaves.map(({ layerId }) => layerId));
-    const off = new Set([...known].filter((id) => !this.tree!.visible.some(({ layerId }) => layerId === id)));
+    const on = new Set(this.tree.visible.map(({ layerId }) => layerId));
     const next = new LayerTree(elements);
     // What was switched here stays; what is new is on.
-    for (const leaf of next.leaves) if (known.has(leaf.layerId)) next.set(leaf, !off.has(leaf.layerId));
+    for (const leaf of next.leaves) next.set(leaf, on.has(leaf.layerId) || !known.has(leaf.layerId));
     this.tree = next;
     this.showTree();
     this.tiles.renew(undefined);
   }
 
-  /** Changes the open map; what goes wrong is told. @param focused id of the element whose row has the focus afterwards */
-  private async edit(change: (mapId: MapId) => Promise<unknown>, focused?: number): Promise<boolean> {
-    if (!this.mapId) return false;
-    let isDone = true;
-    try {
-      await change(this.mapId);
-    } catch (error) {
-      isDone = false;
-      this.toasts.show(problemText(error, this.parts.locale.t), "bad");
-    }
-    // Also after a failure: somebody else may have changed it.
-    await this.reloadTree().catch((error: unknown) =>
-      this.toasts.show(problemText(error, this.parts.locale.t), "bad"),
-    );
-    if (focused !== undefined) this.rows.focus(focused);
-    return isDone;
+  /** Does something when all that was begun before is done. @throws ServerError 503 when too much waits */
+  private inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (this.waiting >= mostWaiting) return Promise.reject(new ServerError(503, undefined));
+    this.waiting++;
+    const done = this.turn.then(work).finally(() => {
+      this.waiting--;
+    });
+    this.turn = done.catch(() => undefined); // told where it was begun
+    return done;
+  }
+
+  private tell(error: unknown): void {
+    this.toasts.show(problemText(error, this.parts.locale.t), "bad");
+  }
+
+  /** Changes a map in its turn; what goes wrong is told. @param focused id of the element whose row has the focus afterwards */
+  private async edit(map: MapId, change: () => Promise<unknown>, focused?: number): Promise<boolean> {
+    const work = async () => {
+      let isDone = true;
+      try {
+        await change();
+      } catch (error) {
+        isDone = false;
+        this.tell(error);
+      }
+      if (!isSame(this.mapId, map)) return isDone;
+      // Also after a failure: somebody else may have changed it.
+      await this.reloadTree().catch((error: unknown) => this.tell(error));
+      if (focused !== undefined && !this.rows.isBusy) this.rows.focus(focused);
+      return isDone;
+    };
+    return this.inTurn(work).catch((error: unknown) => {
+      this.tell(error);
+      return false;
+    });
   }
 
   private openStyle(item: TreeItem): void {
@@ -394,6 +471,8 @@ export class Console {
 
   private openMenu(item: TreeItem, opener: HTMLElement): void {
     const { t } = this.parts.locale;
+    const map = this.mapId;
+    if (!map) return;
     const siblings = siblingsOf(this.tree?.roots ?? [], item);
     const at = siblings.indexOf(item);
     this.menu.open(
@@ -411,30 +490,49 @@ export class Console {
                 },
               },
             ]),
-        { icon: "pencil", label: t("rename"), press: () => this.rows.rename(item) },
+        { icon: "pencil", label: t("rename"), press: () => this.rows.rename(map, item) },
         ...(at > 0
-          ? [{ icon: "arrowUp" as const, label: t("moveUp"), press: () => this.step(item, -1) }]
+          ? [{ icon: "arrowUp" as const, label: t("moveUp"), press: () => this.step(map, item, "up") }]
           : []),
         ...(at < siblings.length - 1
-          ? [{ icon: "arrowDown" as const, label: t("moveDown"), press: () => this.step(item, 1) }]
+          ? [{ icon: "arrowDown" as const, label: t("moveDown"), press: () => this.step(map, item, "down") }]
           : []),
-        { icon: "trash", label: t("delete"), press: () => void this.remove(item) },
+        { icon: "trash", label: t("delete"), press: () => void this.remove(map, item) },
       ],
     );
   }
 
-  private step(item: TreeItem, by: -1 | 1): void {
-    const siblings = siblingsOf(this.tree?.roots ?? [], item);
-    const other = siblings[siblings.indexOf(item) + by];
-    if (other) this.moveTo(item, other, by < 0 ? "before" : "after");
+  private step(map: MapId, item: TreeItem, to: Step): void {
+    this.move(map, item, (roots, moved) => stepTo(roots, moved, to));
   }
 
-  private moveTo(item: TreeItem, target: TreeItem, where: DropPlace): void {
-    const place = placeAt(this.tree?.roots ?? [], item, target, where);
-    if (place) void this.edit((map) => this.changes.move(map, item, place), item.element.id);
+  private moveTo(map: MapId, item: TreeItem, target: TreeItem, where: DropPlace): void {
+    this.move(map, item, (roots) => {
+      const found = itemIn(roots, target.element.id);
+      return found && { target: found, where };
+    });
   }
 
-  private async remove(item: TreeItem): Promise<void> {
+  /** Moves an item to where `goal` says when its turn comes. */
+  private move(
+    map: MapId,
+    { element: { id } }: TreeItem,
+    goal: (
+      roots: readonly TreeItem[],
+      item: TreeItem,
+    ) => { readonly target: TreeItem; readonly where: DropPlace } | undefined,
+  ): void {
+    const change = async () => {
+      const roots = (isSame(this.mapId, map) && this.tree?.roots) || [];
+      const item = itemIn(roots, id);
+      const found = item && goal(roots, item);
+      const place = found && placeAt(roots, item, found.target, found.where);
+      if (place) await this.changes.move(map, item, place);
+    };
+    void this.edit(map, change, id);
+  }
+
+  private async remove(map: MapId, item: TreeItem): Promise<void> {
     const { t } = this.parts.locale;
     const name = item.title;
     const isSure = await confirmed(this.dialogs, {
@@ -442,11 +540,15 @@ export class Console {
       text: t(item.isFolder ? "deleteFolderText" : "deleteLayerText", { name }),
       action: t("delete"),
     });
-    const map = this.mapId;
-    if (!isSure || !map || !(await this.edit(() => this.changes.remove(map, item)))) return;
+    if (!isSure) return;
+    const roots = this.tree?.roots ?? [];
+    const now = itemIn(roots, item.element.id) ?? item;
+    const next = stepTo(roots, now, "down") ?? stepTo(roots, now, "up") ?? stepTo(roots, now, "out");
+    const isGone = await this.edit(map, () => this.changes.remove(map, item), next?.target.element.id);
+    if (!isGone) return;
     const entry = await this.changes.inBin(map, item).catch(() => undefined);
     if (entry === undefined) return;
-    const restore = () => void this.edit(() => this.changes.restore(map, entry), item.element.id);
+    const restore = () => void this.edit(map, () => this.changes.restore(map, entry), item.element.id);
     this.toasts.show(t("deletedName", { name }), "plain", { label: t("undo"), press: restore });
   }
 
@@ -461,14 +563,14 @@ export class Console {
 
   private async imported(map: MapId, layerIds: readonly number[]): Promise<void> {
     this.made.set(map.map, new Set([...(this.made.get(map.map) ?? []), ...layerIds]));
-    if (this.mapId?.map !== map.map) return;
+    if (!isSame(this.mapId, map)) return;
     await this.reloadTree();
     const items = layerIds.flatMap((id) => this.itemOf(id) ?? []);
     this.view.fit(this.tree?.extent(items), false);
   }
 
   private async removed(map: MapId, isMapGone: boolean): Promise<void> {
-    if (this.mapId?.map !== map.map) return;
+    if (!isSame(this.mapId, map)) return;
     if (!isMapGone) {
       await this.reloadTree().catch(() => undefined); // the card tells what went wrong
       return;

@@ -1,5 +1,5 @@
 import type { TreeItem } from "../layer-tree.js";
-import type { MapId, MapServer } from "../map-server.js";
+import { type MapId, type MapServer, ServerError } from "../map-server.js";
 import { type Edits, newKey } from "./edits.js";
 import { publicationOf } from "./publication.js";
 import type { TreePlace } from "./tree-editing.js";
@@ -13,6 +13,12 @@ interface BinEntry {
   readonly map: string;
 }
 
+/** A layer or folder, as it is now. */
+interface Node {
+  readonly parent_id: number;
+  readonly css_style?: string;
+}
+
 /** Changes of a map, its layers and folders. All throw ServerError. */
 export class MapEdits {
   constructor(
@@ -20,10 +26,18 @@ export class MapEdits {
     private readonly server: MapServer,
   ) {}
 
-  private change(mapId: MapId, item: TreeItem, body: Readonly<Record<string, unknown>>) {
-    const { code, parent_id } = item.element;
-    const segments = [mapId.map, item.isFolder ? "folders" : "layers", code];
-    const options = { body: { parent_id, ...body }, query: { lng: this.server.lng(mapId.project) } };
+  /** Without a parent it would go to the map's root, and the one that the page knows may be another one by now. */
+  private async change(
+    mapId: MapId,
+    item: TreeItem,
+    changeOf: (now: Node) => Readonly<Record<string, unknown>>,
+  ) {
+    const segments = [mapId.map, item.isFolder ? "folders" : "layers", item.element.code];
+    const now = await this.edits.send<Node>(mapId.project, "GET", segments);
+    const options = {
+      body: { parent_id: now.parent_id, ...changeOf(now) },
+      query: { lng: this.server.lng(mapId.project) },
+    };
     return this.edits.send<{ readonly notices?: readonly string[] }>(
       mapId.project,
       "PATCH",
@@ -33,16 +47,20 @@ export class MapEdits {
   }
 
   rename(mapId: MapId, item: TreeItem, name: string): Promise<unknown> {
-    return this.change(mapId, item, { name });
+    return this.change(mapId, item, () => ({ name }));
   }
 
   move(mapId: MapId, item: TreeItem, { parentId, sort }: TreePlace): Promise<unknown> {
-    return this.change(mapId, item, { parent_id: parentId, sort });
+    return this.change(mapId, item, () => ({ parent_id: parentId, sort }));
   }
 
-  /** @returns what the server notes about the style */
+  /** @returns what the server notes about the style @throws ServerError 412 when it is not the one that the item has */
   async style(mapId: MapId, item: TreeItem, css: string): Promise<readonly string[]> {
-    return (await this.change(mapId, item, { css_style: css })).notices ?? [];
+    const answer = await this.change(mapId, item, ({ css_style }) => {
+      if ((css_style ?? "") !== (item.element.css_style ?? "")) throw new ServerError(412, undefined);
+      return { css_style: css };
+    });
+    return answer.notices ?? [];
   }
 
   remove({ project, map }: MapId, { isFolder, element }: TreeItem): Promise<unknown> {

@@ -1,5 +1,6 @@
 import { button, h, icon } from "../dom.js";
 import type { TreeItem } from "../layer-tree.js";
+import type { MapId } from "../map-server.js";
 import type { Translate } from "../texts.js";
 import type { TreeEditing, TreeRow } from "../tree-view.js";
 
@@ -12,24 +13,39 @@ export interface TreePlace {
   readonly sort: number;
 }
 
+/** What is asked for is of the map whose row it was, which may no longer be the one that is shown. */
 export interface TreeEditingEvents {
   choose(item: TreeItem): void;
-  rename(item: TreeItem, name: string): void;
-  remove(item: TreeItem): void;
-  /** Moves an item up (-1) or down (1) among its siblings. */
-  step(item: TreeItem, by: -1 | 1): void;
+  rename(map: MapId, item: TreeItem, name: string): void;
+  remove(map: MapId, item: TreeItem): void;
+  /** @param isHeld whether it comes again because the key is held down */
+  step(map: MapId, item: TreeItem, to: Step, isHeld: boolean): void;
   /** Moves an item before or after another one, or into a folder. */
-  moveTo(item: TreeItem, target: TreeItem, where: DropPlace): void;
+  moveTo(map: MapId, item: TreeItem, target: TreeItem, where: DropPlace): void;
+  /** The rows can be made anew: nothing is written or dragged any more. */
+  settled(): void;
 }
 export type DropPlace = "before" | "after" | "inside";
+/** Among the siblings; into the folder above; or behind the folder that it is in. */
+export type Step = "up" | "down" | "in" | "out";
 
 /** A press that moves less is a click. */
 const leastPixels = 4;
+const steps: Readonly<Record<string, Step>> = {
+  ArrowUp: "up",
+  ArrowDown: "down",
+  ArrowRight: "in",
+  ArrowLeft: "out",
+};
 
 export class EditableTree implements TreeEditing {
   readonly empty: string;
   private rows = new Map<number, TreeRow & { readonly choose: HTMLButtonElement }>();
   private chosen: number | undefined;
+  private map: MapId | undefined;
+  /** Ends the writing of a name. */
+  private endRename: ((isKept: boolean) => void) | undefined;
+  private isDragging = false;
 
   constructor(
     private readonly t: Translate,
@@ -38,30 +54,50 @@ export class EditableTree implements TreeEditing {
     this.empty = t("emptyMapHint");
   }
 
+  /** Forgets the rows: others will be made. A name that is being written is kept. @param map undefined = none is open */
+  begin(map: MapId | undefined): void {
+    this.endRename?.(true);
+    this.rows.clear();
+    this.map = map;
+  }
+
+  /** Whether rows must stay, for something is written or dragged there. */
+  get isBusy(): boolean {
+    return this.endRename !== undefined || this.isDragging;
+  }
+
+  /** The element whose row has the focus. */
+  get focused(): number | undefined {
+    for (const [id, { row }] of this.rows) if (row.contains(document.activeElement)) return id;
+    return undefined;
+  }
+
   made(parts: TreeRow): void {
     const { item, row, name, input } = parts;
-    const { t } = this;
+    const { t, map } = this;
+    if (!map) return;
     const choose = button(
       { class: "tree-name tree-choose", title: t("renameHint") },
       () => this.events.choose(item),
       item.title,
     );
-    choose.addEventListener("dblclick", () => this.rename(item));
+    choose.addEventListener("dblclick", () => this.rename(map, item));
     name.replaceWith(choose);
     input.setAttribute("aria-label", t("showLayer", { name: item.title }));
     const grip = h("span", { class: "tree-grip", "aria-hidden": "true", title: t("moveHint") }, icon("grip"));
     row.prepend(grip);
     row.dataset.layer = String(item.element.id);
-    row.addEventListener("keydown", (event) => this.key(event, item));
-    this.drag(grip, row, item);
+    row.addEventListener("keydown", (event) => this.key(event, map, item));
+    this.drag(grip, row, { map, item });
     this.rows.set(item.element.id, { ...parts, choose });
-    this.mark();
+    if (item.element.id === this.chosen) this.mark(this.chosen, true);
   }
 
   /** Marks the row of the item as the one that is worked on; undefined = none. */
   choose(item: TreeItem | undefined): void {
+    this.mark(this.chosen, false);
     this.chosen = item?.element.id;
-    this.mark();
+    this.mark(this.chosen, true);
   }
 
   /** Gives the focus to the row of an item. */
@@ -69,16 +105,15 @@ export class EditableTree implements TreeEditing {
     this.rows.get(id)?.choose.focus();
   }
 
-  private mark(): void {
-    for (const [id, { row, choose }] of this.rows) {
-      row.classList.toggle("chosen", id === this.chosen);
-      if (id === this.chosen) choose.setAttribute("aria-current", "true");
-      else choose.removeAttribute("aria-current");
-    }
+  private mark(id: number | undefined, isChosen: boolean): void {
+    const found = id === undefined ? undefined : this.rows.get(id);
+    found?.row.classList.toggle("chosen", isChosen);
+    if (isChosen) found?.choose.setAttribute("aria-current", "true");
+    else found?.choose.removeAttribute("aria-current");
   }
 
   /** Writes the name in its place. */
-  rename(item: TreeItem): void {
+  rename(map: MapId, item: TreeItem): void {
     const found = this.rows.get(item.element.id);
     if (!found?.choose.isConnected) return;
     const { choose } = found;
@@ -89,14 +124,16 @@ export class EditableTree implements TreeEditing {
       maxlength: 200,
       "aria-label": this.t("renameLayer", { name: item.title }),
     });
-    let isOpen = true;
     const end = (isKept: boolean) => {
-      if (!isOpen) return;
-      isOpen = false;
+      if (this.endRename !== end) return;
+      this.endRename = undefined;
       field.replaceWith(choose);
       const name = field.value.trim();
-      if (isKept && name !== item.element.name) this.events.rename(item, name);
+      if (isKept && name !== item.element.name) this.events.rename(map, item, name);
+      this.events.settled();
     };
+    this.endRename?.(true);
+    this.endRename = end;
     field.addEventListener("keydown", (event) => {
       event.stopPropagation();
       if (event.key !== "Enter" && event.key !== "Escape") return;
@@ -110,18 +147,22 @@ export class EditableTree implements TreeEditing {
     field.select();
   }
 
-  private key(event: KeyboardEvent, item: TreeItem): void {
+  private key(event: KeyboardEvent, map: MapId, item: TreeItem): void {
     const { key, altKey } = event;
-    if (key === "F2") this.rename(item);
-    else if (key === "Delete") this.events.remove(item);
-    else if (altKey && key === "ArrowUp") this.events.step(item, -1);
-    else if (altKey && key === "ArrowDown") this.events.step(item, 1);
+    const step = altKey ? steps[key] : undefined;
+    if (key === "F2") this.rename(map, item);
+    else if (key === "Delete") this.events.remove(map, item);
+    else if (step) this.events.step(map, item, step, event.repeat);
     else return;
     event.preventDefault();
     event.stopPropagation();
   }
 
-  private drag(grip: HTMLElement, row: HTMLElement, item: TreeItem): void {
+  private drag(
+    grip: HTMLElement,
+    row: HTMLElement,
+    { map, item }: { readonly map: MapId; readonly item: TreeItem },
+  ): void {
     let from: number | undefined;
     let target: { readonly item: TreeItem; readonly where: DropPlace } | undefined;
     const unmark = () => {
@@ -130,14 +171,17 @@ export class EditableTree implements TreeEditing {
     const end = (isDropped: boolean) => {
       if (from === undefined) return;
       from = undefined;
+      this.isDragging = false;
       row.classList.remove("dragged");
       unmark();
-      if (isDropped && target) this.events.moveTo(item, target.item, target.where);
+      if (isDropped && target) this.events.moveTo(map, item, target.item, target.where);
       target = undefined;
+      this.events.settled();
     };
     grip.addEventListener("pointerdown", (event) => {
       if (event.button !== 0) return;
       from = event.clientY;
+      this.isDragging = true;
       grip.setPointerCapture(event.pointerId);
       event.preventDefault();
     });
@@ -173,6 +217,34 @@ export class EditableTree implements TreeEditing {
 /** Whether an item is another one, or lies in it. */
 const holds = (one: TreeItem, other: TreeItem): boolean =>
   one === other || one.children.some((child) => holds(child, other));
+
+/** Where a step leads; undefined = nowhere. */
+export function stepTo(
+  roots: readonly TreeItem[],
+  item: TreeItem,
+  to: Step,
+): { readonly target: TreeItem; readonly where: DropPlace } | undefined {
+  const siblings = siblingsOf(roots, item);
+  const at = siblings.indexOf(item);
+  const parent = item.element.parent_id;
+  const target = {
+    up: siblings[at - 1],
+    down: siblings[at + 1],
+    in: siblings.slice(0, at).findLast(({ isFolder }) => isFolder),
+    out: itemIn(roots, parent),
+  }[to];
+  const where = { up: "before", down: "after", in: "inside", out: "after" } as const;
+  return target && { target, where: where[to] };
+}
+
+/** The item of an element. */
+export function itemIn(roots: readonly TreeItem[], id: number): TreeItem | undefined {
+  for (const item of roots) {
+    const found = item.element.id === id ? item : itemIn(item.children, id);
+    if (found) return found;
+  }
+  return undefined;
+}
 
 /** The siblings of an item, itself among them, from the top. */
 export function siblingsOf(roots: readonly TreeItem[], item: TreeItem): readonly TreeItem[] {

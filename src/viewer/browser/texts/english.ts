@@ -248,7 +248,7 @@ export const english = {
   renameLayer: "New name of {name}",
   moveUp: "Move up",
   moveDown: "Move down",
-  moveHint: "Drag to move; Alt with arrow up or down",
+  moveHint: "Drag to move; Alt with the arrow keys",
   showLayer: "Show {name}",
   deleteLayer: "Delete {name}?",
   deleteLayerText: "The layer is deleted with all of its objects.",

@@ -250,7 +250,7 @@ export const french: Texts = {
   renameLayer: "Nouveau nom de {name}",
   moveUp: "Monter",
   moveDown: "Descendre",
-  moveHint: "Glisser pour déplacer ; Alt avec flèche haut ou bas",
+  moveHint: "Glisser pour déplacer ; Alt avec les flèches",
   showLayer: "Afficher {name}",
   deleteLayer: "Supprimer {name} ?",
   deleteLayerText: "La couche est supprimée avec tous ses objets.",

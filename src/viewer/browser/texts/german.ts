@@ -254,7 +254,7 @@ export const german: Texts = {
   renameLayer: "Neuer Name von {name}",
   moveUp: "Nach oben",
   moveDown: "Nach unten",
-  moveHint: "Ziehen zum Verschieben; Alt mit Pfeil auf oder ab",
+  moveHint: "Ziehen zum Verschieben; Alt mit Pfeiltasten",
   showLayer: "{name} zeigen",
   deleteLayer: "{name} löschen?",
   deleteLayerText: "Die Ebene wird mit allen ihren Objekten gelöscht.",

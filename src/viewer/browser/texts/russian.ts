@@ -262,7 +262,7 @@ export const russian: Texts = {
   renameLayer: "Новое имя: {name}",
   moveUp: "Выше",
   moveDown: "Ниже",
-  moveHint: "Перетащите, чтобы переместить; Alt со стрелкой вверх или вниз",
+  moveHint: "Перетащите, чтобы переместить; Alt со стрелками",
   showLayer: "Показывать «{name}»",
   deleteLayer: "Удалить «{name}»?",
   deleteLayerText: "Слой и все его объекты будут удалены.",

@@ -250,7 +250,7 @@ export const spanish: Texts = {
   renameLayer: "Nuevo nombre de {name}",
   moveUp: "Subir",
   moveDown: "Bajar",
-  moveHint: "Arrastre para mover; Alt con flecha arriba o abajo",
+  moveHint: "Arrastre para mover; Alt con las flechas",
   showLayer: "Mostrar {name}",
   deleteLayer: "¿Eliminar {name}?",
   deleteLayerText: "La capa se elimina con todos sus objetos.",
