@@ -180,3 +180,59 @@ t.test("names are written on while the tree is loaded", async (t) => {
   await soon(t).same(() => names(page), ["Bridges", "a"]);
   await page.context().close();
 });
+
+t.test("publishing changes nothing that was chosen before", async (t) => {
+  const page = await opened("chosen", "a", "b");
+  const isPublic = async () => (await server.api("GET", "chosen/", { token })).json.has_publication;
+  await page.click(".share");
+  await page.click("label[for='publish-private']");
+  await page.waitForSelector("text=This map is private");
+  await page.keyboard.press("Escape");
+  await row(page, "b").locator("input").uncheck();
+  await page.click(".share");
+  await page.waitForSelector(".tool-dialog");
+  t.equal(await page.isChecked("#publish-private"), true);
+  t.equal(await isPublic(), false);
+  t.same(
+    (await nodes("chosen", "publish")).map(({ selected }) => selected),
+    [true, true],
+  );
+  await page.click(".publish-shown button");
+  await soon(t).same(
+    async () => (await nodes("chosen", "publish")).map(({ selected }) => selected),
+    [true, false],
+  );
+  t.equal(await isPublic(), false);
+  await soon(t).equal(() => page.locator(".publish-shown").isVisible(), false);
+  // What is asked for twice is done in this order.
+  const release = await hold(page, "**/api/2.8/p/chosen/?*");
+  await page.click("label[for='publish-public']");
+  t.equal(await page.isDisabled("#publish-private"), true);
+  release();
+  await page.waitForSelector("text=This map is public");
+  t.equal(await isPublic(), true);
+  await page.context().close();
+});
+
+t.test("layers that are made after a publication are published, in their places", async (t) => {
+  const page = await opened("grown", "a");
+  const [{ id }] = (await nodes("grown")) as [{ id: number }];
+  const body = [{ id: 1, parent_id: 0, map_layer_id: id, selected: true, icon: "/icons/a.png" }];
+  await server.api("POST", "grown/publish/", { token, body });
+  await drop(page, { name: "New.geojson", text: areas("A") });
+  await page.waitForSelector(".import[data-state='done']");
+  await soon(t).same(() => names(page), ["New", "a"]);
+  t.equal(await row(page, "New").locator("input").isChecked(), true, "what is new is on");
+  await page.reload();
+  await row(page, "New").locator("input").check();
+  await page.click(".share");
+  await page.click(".publish-shown button");
+  const published = async () =>
+    (await nodes("grown", "publish")).map(({ name, code, selected }) => [name || code, selected]);
+  await soon(t).same(published, [
+    ["New", true],
+    ["a", true],
+  ]);
+  t.equal((await nodes("grown", "publish"))[1]?.icon, "/icons/a.png");
+  await page.context().close();
+});

@@ -218,7 +218,8 @@ t.test("layers are dragged to their place, and those that are off are off for re
   t.equal(await page.locator(".tree-list .tree-list .tree-choose").textContent(), "a", "in the folder");
   await row("b").locator("input").uncheck();
   await page.click(".share");
-  await page.waitForSelector(".tool-dialog");
+  await page.click(".publish-shown button");
+  await page.waitForSelector(".publish-shown", { state: "hidden" });
   const { json } = await server.api("GET", "dragged/layers/");
   t.same(
     json.map(({ code, selected }: { code: string; selected: boolean }) => [code, selected]),

@@ -2,7 +2,7 @@ import t from "tap";
 import { defaultStyle } from "../../src/style/default-style.js";
 import { rulesOf } from "../../src/viewer/browser/console/carto-rules.js";
 import { codeOf, groupFiles } from "../../src/viewer/browser/console/file-groups.js";
-import { publicationOf } from "../../src/viewer/browser/console/publication.js";
+import { publicationOf, readersSee } from "../../src/viewer/browser/console/publication.js";
 import { readForm, withLabel, withSymbol, withZooms } from "../../src/viewer/browser/console/style-form.js";
 
 /** Parts of the console that need no page. */
@@ -119,32 +119,25 @@ t.test("files that belong together are one layer", (t) => {
   t.end();
 });
 
-t.test("publishing keeps a tree that somebody has arranged", (t) => {
-  const element = (id: number, layer: number, more = {}) => ({
-    ...{
-      id,
-      map_layer_id: layer,
-      type: "layer",
-      code: `c${layer}`,
-      name: "",
-      sort: id,
-      parent_id: 0,
-      selected: true,
-    },
-    ...more,
+t.test("readers see what is here, or are told about to who publishes", (t) => {
+  const element = (id: number, more = {}) => ({
+    ...{ id, type: "layer", code: `c${id}`, name: "", sort: id, parent_id: 0, selected: true },
+    ...{ icon: `icon/${id}`, ...more },
   });
-  const all = [element(1, 1), element(2, 2), element(3, 3)];
-  t.equal(
-    publicationOf({ all, published: all }, undefined, new Set([3])),
-    undefined,
-    "it publishes all layers",
-  );
-  const published = [element(7, 2, { type: "folder" }), element(9, 1, { parent_id: 7, selected: false })];
-  t.equal(publicationOf({ all, published }, undefined, new Set()), undefined);
-  t.same(publicationOf({ all, published }, new Set([1]), new Set([3])), [
-    { id: 10, parent_id: 0, map_layer_id: 3, sort: 2, selected: false },
-    { id: 7, parent_id: 0, map_layer_id: 2, sort: 7, selected: true },
-    { id: 9, parent_id: 7, map_layer_id: 1, sort: 9, selected: true },
+  const all = [element(1, { type: "folder", selected: false }), element(2, { parent_id: 1 }), element(3)];
+  const on = new Set([2, 3]);
+  t.equal(readersSee({ all, published: all }, new Set([3])), "same");
+  t.equal(readersSee({ all, published: all }, on), "behind", "the folder is off for them");
+  const saved = publicationOf({ all, published: [element(8, { map_layer_id: 3, icon: "own" })] }, on);
+  t.same(saved, [
+    { id: 1, parent_id: 0, map_layer_id: 1, sort: 1, selected: true },
+    { id: 2, parent_id: 1, map_layer_id: 2, sort: 2, selected: true },
+    { id: 3, parent_id: 0, map_layer_id: 3, sort: 3, selected: true, icon: "own" },
   ]);
+  const published = saved.map((one) => element(one.id, { ...one, type: one.id === 1 ? "folder" : "layer" }));
+  t.equal(readersSee({ all, published }, on), "same");
+  t.equal(readersSee({ all: [element(4, { sort: 0 }), ...all], published }, on), "behind");
+  t.equal(readersSee({ all: [...all.slice(0, 2), element(3, { sort: 0 })], published }, on), "arranged");
+  t.equal(readersSee({ all, published: [element(0, { group_layers: 1 })] }, on), "same");
   t.end();
 });

@@ -19,6 +19,8 @@ export interface TreeElement {
   /** Id of the layer, when `id` is that of the tree element. */
   readonly map_layer_id?: number;
   readonly css_style?: string;
+  /** The address of its icon. */
+  readonly icon?: string;
   readonly bbox?: Box | null;
   readonly json?: Readonly<Record<string, unknown>> | null;
   /** 1 = the whole map, whose layers are grouped. */

@@ -241,6 +241,8 @@ export class MapServer {
     } catch (error) {
       if (!(error instanceof ServerError)) throw error;
       if (error.status === 401 || error.status === 403) this.sessions.remove(project, token);
+      // The viewer shows what the public sees; in the console that would look as if nothing might be edited.
+      else if (this.origin === "console") throw error;
       return [];
     }
   }

@@ -58,6 +58,7 @@ const mostWaiting = 50;
 /** Tiles name so many layers: what lies longer in addresses than servers read is left to the map's own choice. */
 const mostNamed = 200;
 
+const keyOf = ({ project, map }: MapId): string => `${project}/${map}`;
 const isSame = (one: MapId | undefined, other: MapId): boolean =>
   one?.project === other.project && one.map === other.map;
 
@@ -93,8 +94,8 @@ export class Console {
   private tree: LayerTree | undefined;
   /** Of the open map; the user may switch it off. */
   private base: BaseChoice = "own";
-  /** Ids of layers that were made here, by map. */
-  private readonly made = new Map<string, Set<number>>();
+  /** Maps that were made here, and of which nobody has chosen yet who sees them: publishing opens them. */
+  private readonly unpublished = new Set<string>();
   /** The login that was used last. */
   private login = "";
   /** Number of addresses gone to, so that a late answer for a previous one is ignored. */
@@ -106,6 +107,7 @@ export class Console {
   /** Changes of maps are made one after the other, each of what the one before has left. */
   private turn: Promise<unknown> = Promise.resolve();
   private waiting = 0;
+  private isMaking = false;
 
   constructor(
     private readonly root: HTMLElement,
@@ -134,7 +136,7 @@ export class Console {
     this.importer = new Importer(this.edits, t, {
       project: () => this.projectCode!,
       mayHide: () => ((this.project?.access ?? 0) & rights.administer) !== 0,
-      opened: (map) => this.go(map),
+      opened: (map) => this.openMade(map),
       imported: (map, layerIds) =>
         this.imported(map, layerIds).catch((error: unknown) =>
           this.toasts.show(problemText(error, t), "bad"),
@@ -143,7 +145,7 @@ export class Console {
     });
     this.drop = new DropTarget(
       t,
-      () => this.project !== undefined && document.querySelector("dialog[open]") === null,
+      () => this.mayEdit(this.mapId?.map) && document.querySelector("dialog[open]") === null,
       (files) => this.importer.start(files, this.mapId),
     );
     this.rows = new EditableTree(t, {
@@ -257,12 +259,17 @@ export class Console {
   }
 
   private get project(): ProjectInfo | undefined {
-    const project = this.projects.find(({ code }) => code === this.projectCode);
-    return project && (project.access ?? 0) & rights.structure ? project : undefined;
+    return this.projects.find(({ code }) => code === this.projectCode);
   }
 
   private get listed(): MapInfo | undefined {
     return this.project?.maps.find(({ code }) => code === this.mapId?.map);
+  }
+
+  /** Whether the user may edit in the project, or in a map of it: rights may be for one map only. */
+  private mayEdit(map: string | undefined): boolean {
+    const listed = this.project?.maps.find(({ code }) => code === map);
+    return ((listed?.access ?? this.project?.access ?? 0) & rights.structure) !== 0;
   }
 
   private get chosen(): TreeItem | undefined {
@@ -282,15 +289,15 @@ export class Console {
 
   private async navigate({ project, map }: Address): Promise<void> {
     const { t } = this.parts.locale;
-    const navigation = ++this.navigation;
-    const isCurrent = () => navigation === this.navigation;
+    this.navigation++;
+    const isCurrent = this.untilNavigation();
     // What is asked is about the map that was open.
     for (const dialog of document.querySelectorAll<HTMLDialogElement>("dialog.tool-dialog")) dialog.close();
     this.stage.loading(t("loadingMap"));
     try {
-      await this.loadProject(project);
+      await this.loadProject(project, isCurrent);
       if (!isCurrent()) return;
-      if (!this.project) {
+      if (!this.mayEdit(map)) {
         this.showRefusal();
         return;
       }
@@ -303,20 +310,32 @@ export class Console {
   }
 
   /** Loads a project with its maps, as its user sees it. Who has no session is asked to sign in. */
-  private async loadProject(code = this.projectCode): Promise<void> {
+  private async loadProject(wanted = this.projectCode, isCurrent = this.untilNavigation()): Promise<void> {
     const { server, sessions } = this.parts;
-    this.projectCode = code ?? sessions.projects()[0] ?? (await server.projects())[0]?.code;
-    const hasSession = () => this.projectCode !== undefined && sessions.of(this.projectCode) !== undefined;
+    let code = wanted ?? sessions.projects()[0] ?? (await server.projects())[0]?.code;
+    let projects: readonly ProjectInfo[] = [];
+    const hasSession = () => code !== undefined && sessions.of(code) !== undefined;
     do {
+      if (!isCurrent()) return;
       if (!hasSession()) {
-        const signedIn = await this.askToSignIn(this.projectCode);
+        const signedIn = await this.askToSignIn(code);
         if (signedIn === undefined) break;
-        this.projectCode = signedIn;
+        code = signedIn;
       }
       // A session that has ended is forgotten by it.
-      this.projects = await server.projects(this.projectCode);
+      projects = await server.projects(code);
     } while (!hasSession());
+    // A late answer is for what was left.
+    if (!isCurrent()) return;
+    this.projectCode = code;
+    this.projects = projects;
     this.showUser();
+  }
+
+  /** Whether the page still shows what it shows now. */
+  private untilNavigation(): () => boolean {
+    const { navigation } = this;
+    return () => navigation === this.navigation;
   }
 
   private showUser(): void {
@@ -552,17 +571,24 @@ export class Console {
     this.toasts.show(t("deletedName", { name }), "plain", { label: t("undo"), press: restore });
   }
 
+  private openMade(map: MapId): Promise<void> {
+    this.unpublished.add(keyOf(map));
+    return this.go(map);
+  }
+
   private async newMap(): Promise<void> {
-    const { t } = this.parts.locale;
+    if (this.isMaking) return;
+    this.isMaking = true;
     try {
-      await this.go(await this.importer.newMap(t("newMapName")));
+      await this.openMade(await this.importer.newMap(this.parts.locale.t("newMapName")));
     } catch (error) {
-      this.toasts.show(problemText(error, t), "bad");
+      this.tell(error);
+    } finally {
+      this.isMaking = false;
     }
   }
 
   private async imported(map: MapId, layerIds: readonly number[]): Promise<void> {
-    this.made.set(map.map, new Set([...(this.made.get(map.map) ?? []), ...layerIds]));
     if (!isSame(this.mapId, map)) return;
     await this.reloadTree();
     const items = layerIds.flatMap((id) => this.itemOf(id) ?? []);
@@ -588,11 +614,18 @@ export class Console {
     main.disabled = true;
     try {
       const mayChange = ((this.listed?.access ?? 0) & rights.administer) !== 0;
-      const on =
-        tree.selection === undefined ? undefined : new Set(tree.visible.map(({ layerId }) => layerId));
-      await this.changes.savePublication(mapId, on, this.made.get(mapId.map) ?? new Set());
-      if (mayChange && this.listed?.isPrivate) await this.changes.changeMap(mapId, { isPublic: true });
+      const on = new Set(tree.visible.map(({ layerId }) => layerId));
+      let readersSee = await this.changes.readersSee(mapId, on);
+      if (this.unpublished.has(keyOf(mapId)) && mayChange && this.listed?.isPrivate) {
+        if (readersSee === "behind") {
+          await this.changes.savePublication(mapId, on);
+          readersSee = "same";
+        }
+        await this.changes.changeMap(mapId, { isPublic: true });
+        this.unpublished.delete(keyOf(mapId));
+      }
       await this.loadProject();
+      if (!isSame(this.mapId, mapId)) return;
       const page = new URL("./", document.baseURI);
       page.hash = formatAddress({ ...parseAddress(""), ...mapId });
       showPublishDialog(
@@ -602,12 +635,15 @@ export class Console {
           isPublic: this.listed?.isPrivate === false,
           link: page.href,
           mayChange,
+          readersSee,
         },
         {
           change: async (change) => {
             await this.changes.changeMap(mapId, change);
-            await this.loadProject();
+            // It is changed, whether the list of maps can be read or not.
+            await this.loadProject().catch((error: unknown) => this.tell(error));
           },
+          saveShown: () => this.changes.savePublication(mapId, on),
         },
       );
     } catch (error) {
@@ -679,7 +715,7 @@ export class Console {
     this.showUser();
     const actions = [
       { label: t("retry"), isMain: true, press: retry },
-      ...(this.project ? [{ label: t("maps"), press: () => this.showHome() }] : []),
+      ...(this.mayEdit(undefined) ? [{ label: t("maps"), press: () => this.showHome() }] : []),
     ];
     this.stage.message({ icon: "alert", title: t("failedTitle"), text, actions });
   }

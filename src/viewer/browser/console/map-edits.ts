@@ -1,7 +1,7 @@
 import type { TreeItem } from "../layer-tree.js";
 import { type MapId, type MapServer, ServerError } from "../map-server.js";
 import { type Edits, newKey } from "./edits.js";
-import { publicationOf } from "./publication.js";
+import { publicationOf, type ReadersSee, readersSee, type Trees } from "./publication.js";
 import type { TreePlace } from "./tree-editing.js";
 
 /** What was deleted, as the bin lists it. */
@@ -97,18 +97,24 @@ export class MapEdits {
     return this.edits.send(project, "PATCH", [map], { body, query: { lng: this.server.lng(project) } });
   }
 
-  /** Publishes which layers are on, and those that were made here. @param on undefined = as at first */
-  async savePublication(
-    mapId: MapId,
-    on: ReadonlySet<number> | undefined,
-    made: ReadonlySet<number>,
-  ): Promise<void> {
-    if (on === undefined && made.size === 0) return;
-    const { project, map } = mapId;
-    const [all, published] = await this.edits.inSession(project, () =>
-      Promise.all([this.server.allLayers(mapId), this.server.publishedLayers(mapId)]),
-    );
-    const elements = publicationOf({ all, published }, on, made);
-    if (elements) await this.edits.send(project, "POST", [map, "publish"], { body: elements });
+  private trees(mapId: MapId): Promise<Trees> {
+    return this.edits.inSession(mapId.project, async () => {
+      const [all, published] = await Promise.all([
+        this.server.allLayers(mapId),
+        this.server.publishedLayers(mapId),
+      ]);
+      return { all, published };
+    });
+  }
+
+  /** @param on ids of the layers that are on here */
+  async readersSee(mapId: MapId, on: ReadonlySet<number>): Promise<ReadersSee> {
+    return readersSee(await this.trees(mapId), on);
+  }
+
+  /** Publishes all layers and folders as they are here. @param on ids of the layers that are on */
+  async savePublication(mapId: MapId, on: ReadonlySet<number>): Promise<void> {
+    const body = publicationOf(await this.trees(mapId), on);
+    await this.edits.send(mapId.project, "POST", [mapId.map, "publish"], { body });
   }
 }

@@ -4,6 +4,7 @@ import { copyRow } from "../tools/copy-row.js";
 import { showDialog } from "../tools/dialog.js";
 import { embedCode } from "../tools/share-dialog.js";
 import { problemText } from "./problem.js";
+import type { ReadersSee } from "./publication.js";
 
 /** Who may see a map, what it is called, and how others get to it. */
 
@@ -14,10 +15,13 @@ export interface PublishedMap {
   readonly link: string;
   /** Whether the user may change who sees it, and its title. */
   readonly mayChange: boolean;
+  readonly readersSee: ReadersSee;
 }
 export interface PublishEvents {
   /** @throws ServerError */
   change(change: { readonly isPublic?: boolean; readonly title?: string }): Promise<void>;
+  /** Shows readers the layers as they are here. @throws ServerError */
+  saveShown(): Promise<void>;
 }
 
 type Parts = Parameters<typeof showDialog>[0] & Parameters<typeof copyRow>[0];
@@ -36,16 +40,42 @@ export function showPublishDialog(parts: Parts, map: PublishedMap, events: Publi
     h("summary", {}, t("embed")),
     copyRow(parts, snippet, { label: t("copy"), copied: t("embedCopied") }),
   );
-  const change = async (wanted: Parameters<PublishEvents["change"]>[0]) => {
+  let isBusy = false;
+  /** One thing after the other. */
+  const work = async (change: () => Promise<void>) => {
+    const focused = document.activeElement;
     problem.textContent = "";
+    isBusy = true;
+    show();
     try {
-      await events.change(wanted);
-      ({ title = title, isPublic = isPublic } = wanted);
+      await change();
     } catch (error) {
       problem.textContent = problemText(error, t);
     }
+    isBusy = false;
     show();
+    if (focused instanceof HTMLElement && document.activeElement === document.body) focused.focus();
   };
+  const change = (wanted: Parameters<PublishEvents["change"]>[0]) =>
+    work(async () => {
+      await events.change(wanted);
+      ({ title = title, isPublic = isPublic } = wanted);
+    });
+  const shown = h(
+    "div",
+    { class: "publish-shown", hidden: map.readersSee === "same" },
+    h("p", { class: "hint" }, t(map.readersSee === "arranged" ? "publishArranged" : "publishBehind")),
+  );
+  const saveShown = button(
+    { class: "button" },
+    () =>
+      void work(async () => {
+        await events.saveShown();
+        shown.hidden = true;
+      }),
+    t("publishShown"),
+  );
+  shown.append(saveShown);
   const choice = (value: boolean, label: string, hint: string) => {
     const id = `publish-${value ? "public" : "private"}`;
     const input = h("input", { type: "radio", name: "publish", id, disabled: !map.mayChange });
@@ -77,12 +107,14 @@ export function showPublishDialog(parts: Parts, map: PublishedMap, events: Publi
     embedded.hidden = !isPublic;
     snippet.value = embedCode({ link: map.link, title, width: "600", height: "400" });
     rename.hidden = name.value.trim() === title;
+    for (const { input } of [open, closed]) input.disabled = isBusy || !map.mayChange;
+    for (const control of [rename, saveShown]) control.disabled = isBusy;
     note.textContent = t(isPublic ? "publishDone" : "publishClosed");
   };
   name.addEventListener("input", show);
   titleForm.addEventListener("submit", (event) => {
     event.preventDefault();
-    void change({ title: name.value.trim() });
+    if (!isBusy) void change({ title: name.value.trim() });
   });
   show();
   const dialog = showDialog(
@@ -92,6 +124,7 @@ export function showPublishDialog(parts: Parts, map: PublishedMap, events: Publi
     row,
     h("fieldset", { class: "publish-who" }, h("legend", {}, t("publishWho")), open.element, closed.element),
     ...(map.mayChange ? [] : [h("p", { class: "hint" }, t("publishNotYours"))]),
+    shown,
     h("h3", {}, h("label", { for: "publish-title" }, t("mapTitle"))),
     titleForm,
     problem,

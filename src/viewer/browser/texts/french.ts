@@ -289,6 +289,10 @@ export const french: Texts = {
   publishPrivate: "Seulement les utilisateurs du projet",
   publishPrivateHint: "Ils doivent se connecter.",
   publishNotYours: "Seul un administrateur de la carte peut le changer.",
+  publishBehind: "Pour les lecteurs, d’autres couches sont affichées au début, ou certaines manquent.",
+  publishArranged:
+    "Pour les lecteurs, les couches sont dans un autre ordre ou dans d’autres dossiers qu’ici.",
+  publishShown: "Leur montrer ce qui est affiché ici",
   mapTitle: "Titre",
   mapLink: "Lien vers la carte",
   copyLink: "Copier le lien",
