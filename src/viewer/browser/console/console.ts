@@ -180,12 +180,15 @@ export class Console {
       save: (item, css) => {
         const mapId = this.mapId!;
         return this.inTurn(async () => {
-          try {
-            return await this.changes.style(mapId, item, css);
-          } finally {
-            // Also after a failure: the next attempt is for what is there now.
-            if (isSame(this.mapId, mapId)) await this.reloadTree();
-          }
+          // Who does not sign in is not asked once more.
+          const notes = await this.changes.style(mapId, item, css).catch(async (error: unknown) => {
+            // The next attempt is for what is there now.
+            if (error instanceof ServerError && error.status === 412 && isSame(this.mapId, mapId))
+              await this.reloadTree();
+            throw error;
+          });
+          if (isSame(this.mapId, mapId)) await this.reloadTree();
+          return notes;
         });
       },
       closed: (item) => {
