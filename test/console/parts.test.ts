@@ -44,6 +44,35 @@ t.test("a change replaces one value, and sizes at lower zooms keep their proport
   t.end();
 });
 
+t.test(
+  "sizes follow from nothing and to nothing, and the form reads no style of which it would show half",
+  (t) => {
+    const css =
+      "#a { line-width: 1.2; line-color: #111111; [zoom<10] { line-width: 0.8; } [zoom<6] { line-width: 0.3; } }";
+    const none = withSymbol(css, "line", "width", 0);
+    t.notMatch(none, /line-width: 0\.[38]/, "no line at any zoom");
+    t.equal(withSymbol(none, "line", "width", 2).match(/line-width: 2;/g)?.length, 3);
+    const marker = "#a { marker-width: 10; marker-height: 20; marker-fill: #ff0000; }";
+    t.match(withSymbol(marker, "point", "size", 30), "marker-width: 30; marker-height: 60;");
+    for (const [half, why] of [
+      ["#a { marker-fill: #ff0000; text-name: [name]; }", "labels in the rule of the symbols"],
+      ["#a { polygon-pattern-file: url(a.png); }", "a pattern"],
+      [
+        "#a { ['mapnik::geometry_type'=1] { marker-width: 4; } ['mapnik::geometry_type'=2] { marker-width: 5; } }",
+        "two of a kind",
+      ],
+    ] as const)
+      t.equal(readForm(half), undefined, why);
+    const address = "#a { marker-file: url(//a.b/c.png); marker-fill: #ff0000; }";
+    t.match(readForm(address), { symbols: [{ fill: "#ff0000" }] });
+    t.match(
+      withZooms("#a[zoom>4] { line-width: 1; } #a::n[zoom>4] { text-name: [name]; }", 2, undefined),
+      /^#a\[zoom>=2\] .*#a::n\[zoom>=2\] /,
+    );
+    t.end();
+  },
+);
+
 t.test("labels come, change and go, and nothing else", (t) => {
   for (const kind of ["Point", "LineString", "Polygon", "Unknown"] as const) {
     const plain = defaultStyle(kind);

@@ -35,7 +35,7 @@ export const mapFields = {
 
 interface NewMap extends Values<typeof mapFields> {
   /** In older versions; default: as `has_publication` says. */
-  readonly publish?: boolean;
+  readonly publish?: boolean | undefined;
 }
 
 async function create(

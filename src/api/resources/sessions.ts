@@ -17,7 +17,7 @@ import { projectContext } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { projectPath } from "../request/paths.js";
 import { form } from "../request/schema/bodies.js";
-import { choice, text } from "../request/schema/parameters.js";
+import { text } from "../request/schema/parameters.js";
 import { ref, ruled, type Values } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
@@ -38,10 +38,15 @@ const credential = (description: string, aliases: readonly string[] = []) =>
 const loginParameters = {
   user: credential("Login of the user.", ["login"]),
   pass: credential("Password.", ["password"]),
-  origin: choice(
-    "What the session counts as: `console` is that of the editor at `/console/`, of which `authorized/` tells `false`.",
-    ["api", "console"],
-  ),
+  // Other words are those of clients for which this parameter was never there.
+  origin: ruled(
+    z.preprocess((given) => (given === "console" ? given : "api"), z.enum(["api", "console"])),
+    {},
+  )
+    .default("api")
+    .describe(
+      "What the session counts as: `console` is that of the editor at `/console/`, of which `authorized/` tells `false`.",
+    ),
 };
 
 /** The handler also accepts the token wherever session tokens are accepted. */

@@ -16,7 +16,10 @@ const traits = { visualType: true };
 
 /** In 2.0, maps could be created unpublished. */
 const createMap = creation(
-  jsonObject({ ...mapFields, publish: flag("Whether the map is published.").default(true) }, sizes.styled),
+  jsonObject(
+    { ...mapFields, publish: flag("Whether the map is published; default: yes.").optional() },
+    sizes.styled,
+  ),
 );
 
 const notSupported = new Set([

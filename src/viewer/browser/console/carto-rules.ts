@@ -22,8 +22,9 @@ export interface Rule {
   readonly rules: readonly Rule[];
 }
 
-/** Comments, strings and what stands in parentheses or brackets have no structure here. */
-const opaque = /\/\*[^*]*\*+(?:[^/*][^*]*\*+)*\/|\/\/[^\n]*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/y;
+/** Addresses, comments and strings have no structure here. */
+const opaque =
+  /url\([^"')]*\)|\/\*[^*]*\*+(?:[^/*][^*]*\*+)*\/|\/\/[^\n]*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/y;
 const space = /(?:\s|\/\*[^*]*\*+(?:[^/*][^*]*\*+)*\/|\/\/[^\n]*)*/y;
 
 /** The rules of a style; undefined when it has something else, such as variables, or is not complete. */

@@ -62,6 +62,12 @@ const isGeometryType = /^\['mapnik::geometry_type'=[123]\]$/;
 const isSize = /^(?:marker-(?:width|height|line-width|ignore-placement|allow-overlap)|line-width)$/;
 const hex = /^#[0-9a-f]{6}$/i;
 
+/** All that a rule of the kind may say: with labels or patterns beside them the form would show half of it. */
+const own: Readonly<Record<SymbolKind, RegExp>> = {
+  point: /^marker-/,
+  line: /^line-(?!pattern-)/,
+  polygon: /^(?:polygon|line)-(?!pattern-)/,
+};
 const has = (rule: Rule, start: string): boolean =>
   rule.declarations.some(({ name }) => name.startsWith(start));
 
@@ -76,8 +82,7 @@ function blockOf(rule: Rule): Block | undefined {
       : has(rule, "line-")
         ? "line"
         : undefined;
-  if (kind === undefined || (kind === "point" && (has(rule, "line-") || has(rule, "polygon-"))))
-    return undefined;
+  if (kind === undefined || !rule.declarations.every(({ name }) => own[kind].test(name))) return undefined;
   return { kind, rule, smaller: rule.rules };
 }
 
@@ -94,7 +99,11 @@ function read(css: string): Read | undefined {
   if (byType.length > 0 && (byType.length < symbol.rules.length || symbol.declarations.length > 0))
     return undefined;
   const blocks = (byType.length > 0 ? byType : [symbol]).map(blockOf);
-  return blocks.every((block) => block !== undefined) ? { symbol, blocks, labels } : undefined;
+  if (!blocks.every((block) => block !== undefined)) return undefined;
+  // Two of a kind, such as markers on lines, could not be told apart.
+  return new Set(blocks.map(({ kind }) => kind)).size === blocks.length
+    ? { symbol, blocks, labels }
+    : undefined;
 }
 
 const declared = (rule: Rule, name: string): Declaration | undefined =>
@@ -164,16 +173,17 @@ export function withSymbol(
     const lead = indent === undefined ? " " : `\n${indent}`;
     return replaced(css, [{ start, end: start, by: `${lead}${property}: ${text};` }]);
   }
-  const factor = Number(value) / Number(own.value);
-  const smaller: Replacement[] =
-    typeof value === "number" && field !== "opacity" && Number.isFinite(factor) && factor > 0
-      ? block.smaller.flatMap(({ declarations }) =>
-          declarations
-            .filter((one) => one.name === property && Number.isFinite(Number(one.value)))
-            .map((one) => ({ ...one.at, by: rounded(Number(one.value) * factor) })),
-        )
-      : [];
-  return replaced(css, [{ ...own.at, by: text }, ...smaller]);
+  const old = Number(own.value);
+  if (typeof value !== "number" || field === "opacity" || !Number.isFinite(old))
+    return replaced(css, [{ ...own.at, by: text }]);
+  const proportional = ({ name }: Declaration) =>
+    name === property || (field === "size" && name === "marker-height");
+  const others: Replacement[] = [block.rule, ...block.smaller]
+    .flatMap(({ declarations }) => declarations)
+    .filter((one) => one !== own && proportional(one) && Number.isFinite(Number(one.value)))
+    // Of nothing there is no proportion.
+    .map((one) => ({ ...one.at, by: old === 0 ? text : rounded((Number(one.value) * value) / old) }));
+  return replaced(css, [{ ...own.at, by: text }, ...others]);
 }
 
 /** The style with labels of a column; null = without labels. @throws Error without a form */
@@ -208,10 +218,10 @@ const limitsText = (min: number | undefined, max: number | undefined): string =>
 export function withZooms(css: string, min: number | undefined, max: number | undefined): string {
   const found = read(css);
   if (!found) throw new Error("the style has no form");
-  const before = zoomsOf(found.symbol.selector);
-  const old = limitsText(before.min, before.max);
   const limits = limitsText(min, max);
   const name = (selector: string) => selector.slice(0, `${selector}[`.indexOf("["));
+  // As it is written, which need not be as it is written here.
+  const old = found.symbol.selector.slice(name(found.symbol.selector).length);
   const changed = found.labels.map(({ selector, at }) => {
     const start = at.start + name(selector).length;
     return { start, end: css.startsWith(old, start) ? start + old.length : start, by: limits };

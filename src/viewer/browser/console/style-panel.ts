@@ -61,6 +61,7 @@ export class StylePanel {
   readonly element: HTMLElement;
   /** Texts that are not saved, by layer. */
   private readonly drafts = new Map<number, string>();
+  private savings: Promise<void> = Promise.resolve();
   private readonly title = h("h2", {});
   private readonly tabs: Readonly<Record<Mode, HTMLButtonElement>>;
   private readonly form = h("div", { class: "style-form", role: "tabpanel", id: "style-form" });
@@ -162,7 +163,7 @@ export class StylePanel {
     }
     this.render();
     const columns = await this.events.columns(item).catch(() => []); // labels are offered another time
-    if (this.item !== item) return;
+    if (this.item?.layerId !== item.layerId) return;
     this.columns = ownColumns(columns).filter(({ type }) => written.has(type));
     this.render();
   }
@@ -266,7 +267,14 @@ export class StylePanel {
     const { kind } = symbol;
     const id = `style-${kind}-${field}`;
     const label = h("label", { for: id }, this.t(labels[kind][field]));
-    const set = (next: string | number) => this.changed(withSymbol(this.css, kind, field, next));
+    // Of one text while it is moved: else what is rounded would add up, and proportions be lost at nothing.
+    let from = this.css;
+    let made: string | undefined;
+    const set = (next: string | number) => {
+      if (this.css !== made) from = this.css;
+      made = withSymbol(from, kind, field, next);
+      this.changed(made);
+    };
     if (field === "fill" || field === "stroke") {
       const input = h("input", { type: "color", id, class: "style-colour", value: String(value) });
       input.addEventListener("input", () => set(input.value));
@@ -329,7 +337,12 @@ export class StylePanel {
     const read = ({ value }: HTMLInputElement) =>
       value === "" ? undefined : Math.min(lastZoom, Math.max(0, Math.round(Number(value))));
     for (const input of [from, to])
-      input.addEventListener("input", () => this.changed(withZooms(this.css, read(from), read(to))));
+      input.addEventListener("input", () => {
+        const [least, most] = [read(from), read(to)];
+        const isNowhere = least !== undefined && most !== undefined && least > most;
+        for (const one of [from, to]) one.setAttribute("aria-invalid", String(isNowhere));
+        if (!isNowhere) this.changed(withZooms(this.css, least, most));
+      });
     return h(
       "div",
       { class: "style-row", role: "group", "aria-label": t("styleZooms") },
@@ -338,17 +351,26 @@ export class StylePanel {
     );
   }
 
-  private async save(): Promise<void> {
+  /** Saves the draft, after what is being saved already. */
+  private save(): Promise<void> {
     const { item } = this;
-    const css = item && this.drafts.get(item.layerId);
-    if (!item || css === undefined || this.saving.disabled) return;
+    if (item) this.savings = this.savings.then(() => this.saveNow(item));
+    return this.savings;
+  }
+
+  private async saveNow(item: TreeItem): Promise<void> {
+    const css = this.drafts.get(item.layerId);
+    if (css === undefined) return;
     this.saving.disabled = true;
     this.tell(undefined);
     try {
       const notes = await this.events.save(item, css);
       // What was written meanwhile is the next draft.
       if (this.drafts.get(item.layerId) === css) this.drafts.delete(item.layerId);
-      if (this.item?.layerId === item.layerId) this.note(notes);
+      if (this.item?.layerId !== item.layerId) return;
+      // The server may have another text, such as the default style for none.
+      this.render();
+      this.note(notes);
     } catch (error) {
       if (this.item?.layerId === item.layerId) this.fail(error);
     } finally {
