@@ -203,14 +203,17 @@ function choiceOf(
   const isSome =
     (strategy.by === "index" && strategy.match === "some") ||
     (strategy.by === "order" && strategy.start !== "");
-  const isFit = isSome && looksAround(entry, phrase);
-  const words = isFit ? `${values.bind(phrase.needles.map((needle) => needle.trim()))}::text[]` : "";
+  const around =
+    isSome && looksAround(entry, phrase)
+      ? columnsAround(entry).filter((column) => !isLocalised(column))
+      : [];
+  // PostgreSQL refuses a value that is bound and not used.
+  const words =
+    around.length > 0 ? `${values.bind(phrase.needles.map((needle) => needle.trim()))}::text[]` : "";
   // Not folded, which takes longer: numbers are the same, and most towns.
-  const fits = columnsAround(entry)
-    .filter((column) => !isLocalised(column))
-    .map(({ physical }) => `coalesce((lower(${physical}::text)=any(${words}))::int,0)`);
+  const fits = around.map(({ physical }) => `coalesce((lower(${physical}::text)=any(${words}))::int,0)`);
   return [
-    ...(isFit && fits.length > 0 ? [`${fits.join("+")} desc`] : []),
+    ...(fits.length > 0 ? [`${fits.join("+")} desc`] : []),
     ...(weight && isWeighed(strategy) ? [`${weight.physical} desc nulls last`] : []),
   ].join(",");
 }

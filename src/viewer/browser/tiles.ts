@@ -36,6 +36,8 @@ class RetryingTiles extends L.TileLayer {
   private readonly failing = new Map<HTMLElement, { readonly timer: number; readonly retry: () => void }>();
   /** Tiles that are loaded again; true = they have to be once more. */
   private readonly renewing = new Map<HTMLImageElement, boolean>();
+  /** Have a later picture than the first that was asked for, which may come after it. */
+  private readonly renewed = new WeakSet<HTMLImageElement>();
   /** Since it was opened. The browser may then have pictures that are not current any more. */
   private hasChanged = false;
 
@@ -118,9 +120,12 @@ class RetryingTiles extends L.TileLayer {
     try {
       const fresh = new Image();
       fresh.src = await this.checked(this.getTileUrl(coords));
-      // Until it can be drawn, the old picture stays. It does not fade in, as it would if Leaflet heard of it.
+      // Until it can be drawn, the old picture stays.
       await fresh.decode();
-      tile.onload = () => URL.revokeObjectURL(fresh.src);
+      this.renewed.add(tile);
+      // It does not fade in, as it would if Leaflet heard of it. But of the first picture Leaflet has to hear.
+      if (tile.classList.contains("leaflet-tile-loaded"))
+        tile.onload = () => URL.revokeObjectURL(fresh.src);
       tile.src = fresh.src;
     } catch {
       // The next change or move tries it again.
@@ -139,9 +144,10 @@ class RetryingTiles extends L.TileLayer {
       else
         this.checked(url).then(
           (src) => {
-            tile.src = src;
+            if (this.renewed.has(tile)) URL.revokeObjectURL(src);
+            else tile.src = src;
           },
-          () => tile.dispatchEvent(new Event("error")),
+          () => this.renewed.has(tile) || tile.dispatchEvent(new Event("error")),
         );
     };
     let attempt = 1;
