@@ -1,7 +1,7 @@
 import t from "tap";
 import { setGrant } from "../../src/access/grants.js";
-import { removeAll } from "../../src/catalog/removal.js";
 import { maxDepth } from "../../src/catalog/tree.js";
+import { emptyBins } from "../support/bin.js";
 import { startServer } from "../support/server.js";
 
 const server = await startServer();
@@ -204,7 +204,7 @@ t.test("a deleted folder is gone with what it holds", async (t) => {
   t.equal(deleted.text, "true");
   for (const code of ["top", "under"]) t.equal((await get(code)).status, 404, code);
   t.equal((await api("GET", "m/layers/doomed/")).status, 404);
-  await removeAll(server.nodes[0]!.services.db);
+  await emptyBins(server.nodes[0]!.services.db);
   const left = await server.sql.query("select to_regclass($1) as found", [`layers.l${layer.id}`]);
   t.equal(left.rows[0].found, null);
   t.equal((await remove("")).status, 404);

@@ -1,7 +1,7 @@
 import t from "tap";
 import { setGrant } from "../../src/access/grants.js";
-import { removeAll } from "../../src/catalog/removal.js";
 import { defaultStyle } from "../../src/style/default-style.js";
+import { emptyBins } from "../support/bin.js";
 import { startServer } from "../support/server.js";
 
 const server = await startServer();
@@ -231,7 +231,7 @@ t.test("a deleted layer is gone with its objects", async (t) => {
   t.equal(deleted.text, "null");
   t.equal((await api("GET", "m/layers/doomed/")).status, 404);
   t.equal((await api("DELETE", "m/layers/doomed/", { token: editor })).status, 404);
-  await removeAll(server.nodes[0]!.services.db);
+  await emptyBins(server.nodes[0]!.services.db);
   const left = await server.sql.query("select to_regclass($1) as found", [`layers.l${layer.id}`]);
   t.equal(left.rows[0].found, null);
 });

@@ -34,11 +34,11 @@ const interrupt = (): void => {
   throw interrupted;
 };
 const projects = () =>
-  db.query<{ code: string; hidden: boolean }>("select code, hidden from project where id <> 0 order by code");
+  db.query<{ code: string; hidden: boolean }>("select code, hidden from project where id > 0 order by code");
 const layers = () =>
   db.query<{ place: string; kind: string }>(
     `select p.code || '/' || m.code || '/' || n.code as place, l.geometry_kind as kind
-     from node n join layer l using (id) join map m on m.id = n.map_id join project p on p.id = m.project_id order by 1`,
+     from node n join layer l using (id) join map m on m.id = n.map_id join project p on p.id = m.project_id where p.id > 0 order by 1`,
   );
 
 /** Physical names of columns of a layer of the demo's map of the world, by code, and its table. */

@@ -104,9 +104,11 @@ const wishes: Readonly<Record<string, readonly Wish[]>> = {
 };
 
 const prefix = /^\/api\/2\.8\/:project/;
-/** Tiles have answers of their own. */
-const isMeant = ({ path, description }: Operation) =>
-  description.tag !== "Tiles" && /:(map|file)\b/.test(path);
+/** Tiles have answers of their own, and the history of a layer is there for a while after it. */
+const isMeant = ({ methods, path, description }: Operation) =>
+  description.tag !== "Tiles" &&
+  /:(map|file)\b/.test(path) &&
+  !(methods.includes("GET") && path.includes("/history/"));
 
 /** Every request that names a map or a file, in each of its forms. */
 export const cases: readonly Case[] = apiRoutes.filter(isMeant).flatMap(({ methods, path }) =>

@@ -130,6 +130,10 @@ export async function overtakenBench(): Promise<OvertakenBench> {
       const file = await attachFile(`${map}/layers/${code}/objects/${made.object}`);
       parts.file = path.includes("/files/") ? String(file.id) : file.uuid;
     }
+    if (path.includes("/history/:entry")) {
+      await must("POST", `${map}/layers/${code}/objects/`, { fields: { c: "x" } });
+      parts.entry = String((await must("GET", `${map}/layers/${code}/history/?limit=1`)).entries[0].id);
+    }
     // What the node has read by now is what it has in mind when the request comes.
     await services.catalog.map("p", map);
     return { map, mapId, layerId, parts };

@@ -135,8 +135,8 @@ async function restoreEntry(
 ): Promise<Reply> {
   const context = await signedIn(request, services);
   const { project, caller } = context;
-  const { id, kind, mapId, layerId } = await entryOf(request, services, context);
   const code = (await body()).code || undefined;
+  const { id, kind, mapId, layerId } = await entryOf(request, services, context);
   const { db } = services;
   const restored =
     kind === "column"

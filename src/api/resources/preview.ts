@@ -65,9 +65,10 @@ async function preview(
 ): Promise<Reply> {
   const context = await layerContext(request, services, toEditStructure);
   const { map, layer, caller } = context;
+  const given = await body();
   const parameters = query();
   const coord = contractCoord(parameters);
-  const shown = withLayer(map, await dressed(services, { ...context, request }, await body()));
+  const shown = withLayer(map, await dressed(services, { ...context, request }, given));
   const others = drawnLayers(map, undefined, (one) => mayRead(map, caller, one));
   // The layer is looked at, whether the map shows it or not.
   const layers = parameters.layers ?? [...others.map(({ id }) => id), layer.id];

@@ -43,17 +43,22 @@ export const tileSteps: readonly Step[] = [
     name: "a map that was deleted comes back from the bin",
     also: true,
     walk: async (t, world) => {
-      const newest = async () => (await world.api("GET", "bin/?limit=1")).json.entries[0];
+      const newest = async () => (await world.api("GET", "bin/?limit=1&before=999999999")).json.entries[0];
       await world.makeMap("lost", "lost", wide);
       await world.api("POST", "lost/layers/lost/objects/", { body: { fields: {}, geom: point(10, 10) } });
       await world.api("DELETE", "lost/");
       await world.api("POST", `bin/${(await newest()).id}/restore/`, { body: { code: "found" } });
       t.same(await world.colour("found", here), [255, 0, 0, 255]);
       const spots = "found/layers/lost";
-      const [made] = (await world.api("GET", `${spots}/history/?limit=1&values=1`)).json.entries;
+      const [made] = (await world.api("GET", `${spots}/history/?limit=1&values=1&before=999999999`)).json
+        .entries;
       await world.api("DELETE", `${spots}/objects/${made.object}/`);
-      const [gone] = (await world.api("GET", `${spots}/objects/${made.object}/history/`)).json.entries;
-      t.match((await world.api("GET", "found/history/?before=999999999")).json.entries, [{ id: gone.id }]);
+      const [gone] = (
+        await world.api("GET", `${spots}/objects/${made.object}/history/?limit=9&before=999999999&values=1`)
+      ).json.entries;
+      t.match((await world.api("GET", "found/history/?limit=1&values=1&before=999999999")).json.entries, [
+        { id: gone.id },
+      ]);
       await world.api("POST", `${spots}/history/${gone.id}/undo/`, { body: { group: 1 } });
       t.same(await world.colour("found", here), [255, 0, 0, 255], "so does an object");
       await world.api("DELETE", "found/");

@@ -28,6 +28,8 @@ export const visualizationSteps: readonly Step[] = [
       const charted = { columns: [{ code: "a" }, { code: "b" }] };
       const visual = (settings: object) => ({ visualSettings: settings });
       const plain = (await world.tileAnswer("looks", here)).bytes;
+      const { id } = (await world.api("GET", "looks/layers/points/")).json;
+      const more = `background=1&layers=${id}&retina=1&q=0`;
       for (const [name, body] of Object.entries({
         "1 thematic": visual({ type: 1, columnCode: "n" }),
         "2 categories": visual({ type: 2, columnCode: "kind" }),
@@ -42,7 +44,9 @@ export const visualizationSteps: readonly Step[] = [
         },
       }))
         await t.test(name, async (t) => {
-          const tried = await world.api("POST", `looks/layers/points/preview/?${fromSouth}`, { body });
+          const tried = await world.api("POST", `looks/layers/points/preview/?${fromSouth}&${more}`, {
+            body,
+          });
           t.match(await sharp(tried.bytes).metadata(), { format: "png", width: 256 });
           await world.api("PUT", "looks/layers/points/visualization/", { body });
           const tile = await world.tileAnswer("looks", here);
