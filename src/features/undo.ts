@@ -100,7 +100,9 @@ async function undoTurn(tx: Queryable, { table, columns, layer, turn }: Turn): P
        when 'u' then t.svc_id is null or changed.names is not null
        else t.svc_id is null or exists (
          select from object_history later where later.layer_id = $2 and later.object_id = u.object_id and later.id > u.id
-           and later.op = 'u' and later.id not in (select id from undoing)) end
+           and later.transaction_id <> pg_current_xact_id() and later.id not in (select id from undoing))
+         or exists (select from object_history later where later.layer_id = $2 and later.object_id is null and later.id > u.id
+           and later.op in ('R', 'T')) end
      order by u.object_id limit ${namedConflicts}`,
     [turn, layer.id],
   );

@@ -95,6 +95,29 @@ t.test("what others have changed since stays", async (t) => {
   t.match(await object(id), { fields: { name: "a", size: 3 } }, "nothing of it is done");
 });
 
+t.test("an object that was made anew since is not deleted by undoing the one of before", async (t) => {
+  const id = await add("first");
+  const [made] = await history();
+  await edit("DELETE", `${L}/objects/${id}/`);
+  await sql.query(
+    `insert into layers.l${layer} (svc_id, geom) values ($1, st_setsrid(st_point(1, 1), 4326))`,
+    [id],
+  );
+  t.equal(await status("POST", `${L}/history/${made.id}/undo/`), 409, "created again");
+  const [again] = await history();
+  await sql.query(
+    "insert into mapwright.object_history (layer_id, op, transaction_id) values ($1, 'R', '3')",
+    [layer],
+  );
+  t.equal(await status("POST", `${L}/history/${again.id}/undo/`), 409, "all were replaced since");
+  await sql.query(
+    `begin; insert into layers.l${layer} (svc_id, geom) values (900000, st_setsrid(st_point(1, 1), 4326));
+     update layers.l${layer} set geom = st_setsrid(st_point(2, 2), 4326) where svc_id = 900000; commit`,
+  );
+  const [moved] = await history();
+  t.same(await undo(moved.id, 1), { objects: 1 }, "made and changed at once");
+});
+
 t.test("what one request did is undone as one", async (t) => {
   const [a, b] = [await add("a"), await add("b")];
   await edit("POST", `${L}/objects/bulk/`, [
