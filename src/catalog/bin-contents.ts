@@ -1,6 +1,7 @@
 import type { Database, Queryable } from "../storage/postgres.js";
 import type { BinKind } from "./bin.js";
 import { dropViewsInBin } from "./derived.js";
+import { isLiveSql } from "./tree.js";
 
 /** What is in the bin, and how it leaves it for good. */
 
@@ -17,6 +18,8 @@ export interface BinEntry {
   readonly map: string;
   readonly layerId: number | null;
   readonly layer: string | null;
+  /** Whether the map or layer that it was in is in the bin, too: its rights of then are not known. */
+  readonly isInside: boolean;
   /** Layers that would be restored. */
   readonly layers: readonly number[];
   readonly grants: readonly KeptGrant[];
@@ -39,8 +42,8 @@ export async function listBin(db: Queryable, project: number, id?: number): Prom
     `select b.id, b.kind, b.item_id as item, b.code, b.name, b.map_id as "mapId", b.map_code as map, b.layer_id as "layerId",
        coalesce(l.code, b.layer_code) as layer, coalesce(b.kept->'grants', '[]') as grants, coalesce(b.bytes, 0) as bytes,
        array(select n.id from node n where n.map_id = b.holder_id and n.type <> 'folder') as layers,
-       b.deleted_at as "deletedAt", b.deleted_login as by
-     from bin b left join node l on l.id = b.layer_id
+       b.deleted_at as "deletedAt", b.deleted_login as by, b.kind <> 'map' and not ${isLiveSql} as "isInside"
+     from bin b left join node l on l.id = b.layer_id join map m on m.id = coalesce(l.map_id, b.map_id)
      where b.project_id = $1 and ($2::bigint is null or b.id = $2) order by b.id desc limit ${mostListed}`,
     [project, id ?? null],
   );

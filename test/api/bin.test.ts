@@ -1,4 +1,5 @@
 import t from "tap";
+import { setGrant } from "../../src/access/grants.js";
 import { startServer } from "../support/server.js";
 
 const server = await startServer();
@@ -94,4 +95,22 @@ t.test("whoever may delete a thing sees it in the bin and may restore it", async
   t.equal((await api("POST", `bin/${id}/restore/`, { token: admin })).status, 404);
   await as(admin)("DELETE", "bin/");
   t.same(await as(admin)("GET", "bin/"), { bytes: 0, entries: [] });
+});
+
+t.test("what was in a map that is deleted is for administrators until the map is back", async (t) => {
+  await edit("POST", "", { code: "hidden" });
+  await edit("POST", "hidden/layers/", { code: "secret" });
+  await edit("POST", "hidden/layers/secret/structure/", { code: "name", type: "string" });
+  await setGrant(server.nodes[0]!.services.db, { project: "p", map: "hidden", login: "editor" }, 0);
+  await as(admin)("DELETE", "hidden/layers/secret/structure/name/");
+  await as(admin)("DELETE", "hidden/layers/secret/");
+  const seen = async () =>
+    (await edit("GET", "bin/")).entries.filter(({ map }: { map: string }) => map === "hidden");
+  t.same(await seen(), []);
+  await as(admin)("DELETE", "hidden/");
+  t.same(await seen(), []);
+  const { entries } = await as(admin)("GET", "bin/");
+  t.equal(entries.length, 3);
+  for (const { id } of entries) t.equal((await api("DELETE", `bin/${id}/`, { token: editor })).status, 403);
+  await as(admin)("DELETE", "bin/");
 });

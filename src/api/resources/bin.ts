@@ -40,6 +40,7 @@ const deletesAnything = ({ project, caller }: ProjectContext): boolean =>
 
 /** Whether the caller might delete what it was, with the grants of then. */
 function mayDelete(project: ProjectState, caller: Caller, entry: BinEntry): boolean {
+  if (entry.isInside) return false;
   const grants = entry.grants.map(
     (grant): Grant => ({
       mapId: grant.map_id,
@@ -180,8 +181,8 @@ export const binOperations: readonly Operation[] = [
     tag: "Maps",
     summary: "List what is in the bin",
     details:
-      "Deleted maps, folders, layers and columns, newest first: all for administrators, for others what they may delete. Each " +
-      "can be restored until its time is over (`bin.days`).",
+      "Deleted maps, folders, layers and columns, newest first: all for administrators, for others what they may delete and " +
+      "whose map or layer is there. Each can be restored until its time is over (`bin.days`).",
     access: "token",
     methods: ["GET"],
     path: `${binPath}/`,
