@@ -256,6 +256,13 @@ export async function removeMember(db: Database, login: string, project?: number
     const values = [project, account.id];
     await tx.execute("delete from membership where project_id = $1 and account_id = $2", values);
     await tx.execute("delete from access_grant where project_id = $1 and account_id = $2", values);
+    // What is restored later brings none of them back, also if the user is a member again by then.
+    await tx.execute(
+      `update bin set kept = kept || jsonb_build_object('grants', jsonb_path_query_array(
+         kept, '$.grants[*] ? (@.account_id == null || @.account_id != $id)', jsonb_build_object('id', $2::int)))
+       where project_id = $1 and kept->'grants' @> jsonb_build_array(jsonb_build_object('account_id', $2::int))`,
+      values,
+    );
     await removeAccountsWithoutProject(tx, [account.id]);
     return account;
   });

@@ -107,7 +107,7 @@ export async function restoreColumn(
     if (kept.children.length > 0) await renumberColumns(tx, layerId, null);
     await placeColumn(tx, layerId, { id: column.id, parentId }, kept.sort);
     await restoreConstraints(tx, layerId, column.id, kept);
-    await restoreSearch(tx, mapId, kept.search);
+    await restoreSearch(tx, mapId, kept.search, column.id);
     if (kept.settings && !(await restoreSettings(tx, layerId, kept.settings)))
       notes.push("The layer's visualization was changed since and stays as it is.");
     await tx.execute("delete from bin where id = $1", [entry.id]);

@@ -158,13 +158,14 @@ export async function lockForAlter(tx: Queryable, layerId: number, physical?: st
 
 /**
  * Drops views over the layer's table, and over these, whose layers are deleted. Entries of the bin are told what the views were, for
- * `restoreViews`.
+ * `restoreViews`; those of layers that were deleted with their whole map stay, so that the map can always be restored.
  */
 export async function dropViewsInBin(tx: Queryable, layerId: number): Promise<void> {
   const deleted = await tx.query<{ id: number }>(
     `with recursive made as (
        select id from layer where source_id = $1 union select l.id from layer l join made on l.source_id = made.id)
-     select made.id from made join node n on n.id = made.id join map m on m.id = n.map_id where not ${isLiveSql}`,
+     select made.id from made join node n on n.id = made.id join map m on m.id = n.map_id where not ${isLiveSql}
+       and not exists (select from bin b where b.kind = 'map' and b.holder_id = m.id)`,
     [layerId],
   );
   const ids = deleted.map(({ id }) => id);

@@ -157,12 +157,14 @@ async function requireSources(tx: Queryable, mapId: number, holder: number): Pro
   );
 }
 
-/** Rights of accounts that are there; what was given anew meanwhile stays. */
+/** Rights of the project's members and keys of now; what was given anew meanwhile stays. */
 const restoreGrants = (tx: Queryable, { grants }: KeptPlace): Promise<unknown> =>
   tx.execute(
     `insert into access_grant overriding system value
      select g.* from jsonb_populate_recordset(null::access_grant, $1) g
-     where g.account_id is null or exists (select from account where id = g.account_id)
+     where g.account_id is null
+       or exists (select from membership where (project_id, account_id) = (g.project_id, g.account_id))
+       or exists (select from access_key where (project_id, account_id) = (g.project_id, g.account_id))
      on conflict do nothing`,
     [JSON.stringify(grants)],
   );

@@ -1,5 +1,6 @@
 import pg from "pg";
 import t from "tap";
+import { addMember, removeMember } from "../../src/access/accounts.js";
 import { setGrant } from "../../src/access/grants.js";
 import { deleterOf } from "../../src/catalog/bin.js";
 import { listBin, purgeBin } from "../../src/catalog/bin-contents.js";
@@ -233,6 +234,95 @@ t.test("layers made from another come back after it, also when its columns were 
   await changeColumn(db, at, "name", { type: "number" });
   await t.rejects(back(), { code: "invalid_value" }, "the column has another type");
   t.ok(column);
+});
+
+t.test("a column that leaves for good takes no layer of a deleted map with it", async (t) => {
+  const { map, layer, at } = await world("views");
+  const derived = { sourceId: layer, filter: "", condition: undefined, columns: ["name"] };
+  const made = await createDerived(db, map, { ...derived, type: "virtual" });
+  const copy = await createDerived(db, map, { ...derived, type: "material", sourceId: made.id });
+  await deleteColumn(db, at, "size", by);
+  const size = await newest();
+  await deleteMap(db, map, { by });
+  t.equal(await purgeBin(db, { project, id: size.id }), 1);
+  await back();
+  const isThere = async () => {
+    t.equal((await client.query(`select * from layers.l${made.id}`)).rows.length, 20);
+    await client.query(`select * from layers.l${copy.id}_source`);
+  };
+  await isThere();
+  await deleteLayer(db, map, copy.id, by);
+  await deleteLayer(db, map, made.id, by);
+  await deleteColumn(db, at, "name", by);
+  const [name, ...layers] = (await bin()).filter(({ mapId }) => mapId === map);
+  for (const { id } of layers) await restore(db, project, id);
+  await deleteMap(db, map, { by });
+  t.equal(await purgeBin(db, { project, id: name!.id }), 0, "a layer is made from it again");
+  await back();
+  await isThere();
+  await restoreColumn(db, project, { id: name!.id, mapId: map, layerId: layer });
+});
+
+t.test("settings of the search name no columns that are gone", async (t) => {
+  const { map, layer, column, at } = await world("searched");
+  const more = await createColumn(db, at, { code: "more", type: "string" });
+  await client.query("update search_setting set detail_column_id = $2 where map_id = $1 and place = 1", [
+    map,
+    more,
+  ]);
+  const first = async () =>
+    (
+      await client.query(
+        "select detail_column_id as detail, weight_column_id as weight from search_setting where map_id = $1 and place = 1",
+        [map],
+      )
+    ).rows;
+  await deleteColumn(db, at, "size", by);
+  const size = await newest();
+  await deleteColumn(db, at, "more", by);
+  const purged = await newest();
+  await restoreColumn(db, project, { id: size.id, mapId: map, layerId: layer });
+  t.same(await first(), [{ detail: null, weight: column.size }], "only what names it");
+  await deleteColumn(db, at, "size", by);
+  await deleteColumn(db, at, "name", by);
+  t.equal(await purgeBin(db, { project, id: purged.id }), 1);
+  await removeAll(db);
+  const [name, other] = await bin();
+  await restoreColumn(db, project, { id: name!.id, mapId: map, layerId: layer });
+  await restoreColumn(db, project, { id: other!.id, mapId: map, layerId: layer });
+  t.ok(await first());
+  await client.query("update search_setting set detail_column_id = $2 where map_id = $1", [
+    map,
+    await createColumn(db, at, { code: "late", type: "string" }),
+  ]);
+  await deleteColumn(db, at, "name", by);
+  await deleteColumn(db, at, "late", by);
+  const [late, named] = await bin();
+  t.equal(await purgeBin(db, { project, id: late!.id }), 1);
+  await removeAll(db);
+  t.match(await restoreColumn(db, project, { id: named!.id, mapId: map, layerId: layer }), { code: "name" });
+});
+
+t.test("rights that were withdrawn meanwhile stay withdrawn", async (t) => {
+  const { map, layer } = await world("rights");
+  const other = await createProject(db, { code: "elsewhere" });
+  const ann = { login: "ann", password: "correct horse", role: "viewer" } as const;
+  const { id } = await addMember(db, { ...ann, projectId: project });
+  await addMember(db, { ...ann, projectId: other, accountId: id });
+  await setGrant(db, { project: "p", map: "rights", login: "ann" }, 15);
+  await setGrant(db, { project: "p", map: "rights", layer: "pipes", login: "ann" }, 15);
+  await deleteLayer(db, map, layer, by);
+  await deleteMap(db, map, { by });
+  await removeMember(db, "ann", project);
+  const grants = async () =>
+    (await client.query("select 1 from access_grant where map_id = $1 and account_id is not null", [map]))
+      .rows;
+  await back();
+  t.same(await grants(), []);
+  await addMember(db, { ...ann, projectId: project, accountId: id });
+  await back();
+  t.same(await grants(), [], "also of who has come back");
+  t.equal((await client.query("select 1 from access_grant where map_id = $1", [map])).rows.length, 2);
 });
 
 t.test("two who restore at once, and one who is cut off, do it once or not at all", async (t) => {
