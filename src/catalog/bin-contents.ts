@@ -35,9 +35,9 @@ interface KeptGrant {
   readonly rights: number;
 }
 
-/** The newest entries of a project's bin, newest first. @param id only of this entry */
+/** The newest entries of a project's bin, newest first. @param id only this entry, which is not measured */
 export async function listBin(db: Queryable, project: number, id?: number): Promise<BinEntry[]> {
-  await measure(db, project);
+  if (id === undefined) await measure(db, project);
   return db.query<BinEntry>(
     `select b.id, b.kind, b.item_id as item, b.code, b.name, b.map_id as "mapId", b.map_code as map, b.layer_id as "layerId",
        coalesce(l.code, b.layer_code) as layer, coalesce(b.kept->'grants', '[]') as grants, coalesce(b.bytes, 0) as bytes,
@@ -48,6 +48,9 @@ export async function listBin(db: Queryable, project: number, id?: number): Prom
     [project, id ?? null],
   );
 }
+
+/** Most entries that a list measures; the others follow with the next ones. */
+const measuredAtOnce = 100;
 
 /**
  * Measures what is new in the bin: tables with their indexes, images and attached files. Of columns it is an estimate from
@@ -62,7 +65,9 @@ const measure = (db: Queryable, project: number): Promise<unknown> =>
          + (select coalesce(sum(f.bytes), 0) from file f where f.column_id = b.item_id)
        else (
          select coalesce(sum(pg_total_relation_size(c.oid)), 0) from node n join pg_class c
-           on c.relnamespace = 'layers'::regnamespace and c.relkind = 'r' and split_part(c.relname, '_', 1) = 'l' || n.id
+           on c.relnamespace = 'layers'::regnamespace and c.relkind = 'r' and (c.relname = ('l' || n.id)::name
+             -- All that begin with it and an underscore, which is character 95.
+             or c.relname > ('l' || n.id || '_')::name and c.relname < ('l' || n.id || chr(96))::name)
          where n.map_id = b.holder_id
        ) + (
          select coalesce(sum(f.bytes), 0) from node n join file f on f.layer_id = n.id where n.map_id = b.holder_id
@@ -70,73 +75,84 @@ const measure = (db: Queryable, project: number): Promise<unknown> =>
          select coalesce(sum(r.original_bytes + r.processed_bytes), 0) from node n join raster r on r.layer_id = n.id
          where n.map_id = b.holder_id
        ) end
-     where b.project_id = $1 and b.bytes is null`,
+     where b.id = any(array(
+       select id from bin where project_id = $1 and bytes is null order by id desc limit ${measuredAtOnce} for update skip locked))`,
     [project],
   );
 
-/** Most entries that one turn takes out of the bin. */
+/** Most entries that one turn takes out of the bin, and columns of each layer. */
 const purgedAtOnce = 100;
-/** Wait for a layer whose column is taken away; it is tried again later. */
+/** Layers that one turn takes columns from when time is up: each might keep its readers and writers waiting. */
+const layersAtOnce = 20;
+/** Wait for a layer whose columns are taken away; it is tried again later. */
 const lockTimeoutMs = 200;
 
+type Purging = Pick<Database, "query" | "write" | "transaction">;
+
 /**
- * Takes entries out of the bin for good; `removal.ts` removes what they held.
+ * Takes entries out of the bin for good; `removal.ts` removes what they held. Columns of layers that are in use stay.
  * @param which of one project, or of that age in all of them
- * @returns their number, of at most 100 in each turn
+ * @returns their number, in each turn of at most 100, and 100 columns of each layer; 0 = what is left is in use
  */
 export async function purgeBin(
-  db: Pick<Database, "query" | "write" | "transaction">,
+  db: Purging,
   which:
     | { readonly project: number; readonly id?: number }
     | { readonly olderThanDays: number; readonly now?: Date },
 ): Promise<number> {
-  const condition =
-    "project" in which
-      ? "project_id = $1 and ($2::bigint is null or id = $2)"
-      : "deleted_at < coalesce($2::timestamptz, now()) - $1 * interval '1 day'";
-  const values =
-    "project" in which ? [which.project, which.id ?? null] : [which.olderThanDays, which.now ?? null];
+  const ofProject = "project" in which;
+  const condition = ofProject
+    ? "project_id = $1 and ($2::bigint is null or id = $2)"
+    : "deleted_at < coalesce($2::timestamptz, now()) - $1 * interval '1 day'";
+  const values = ofProject ? [which.project, which.id ?? null] : [which.olderThanDays, which.now ?? null];
   const others = await db.write(
     `delete from bin where id in (
        select id from bin where kind <> 'column' and ${condition} order by id limit ${purgedAtOnce} for update skip locked)
      returning 1`,
     values,
   );
-  const columns = await db.query<{ id: number }>(
-    `select id from bin where kind = 'column' and ${condition} order by id limit ${purgedAtOnce}`,
+  // In no order, so that those in use never keep the others back.
+  const layers = await db.query<{ id: number; entries: number[] }>(
+    `select layer_id as id, (array_agg(id order by id))[:${purgedAtOnce}] as entries from bin
+     where kind = 'column' and ${condition} group by layer_id order by random() limit ${ofProject ? mostListed : layersAtOnce}`,
     values,
   );
   let gone = others.length;
-  for (const { id } of columns) if (await purgeColumn(db, id)) gone++;
+  for (const { id, entries } of layers) gone += await purgeColumns(db, id, entries);
   return gone;
 }
 
-/** Takes a column away with its values; false when its table is in use. */
-async function purgeColumn(
-  db: Pick<Database, "query" | "write" | "transaction">,
-  id: number,
-): Promise<boolean> {
+/** What keeps the columns of a layer: 55P03 lock_not_available, 40P01 deadlock_detected, 57014 query_canceled. */
+const inUse = ["55P03", "40P01", "57014"];
+const dependentObjectsStillExist = "2BP01";
+
+/** Takes columns of a layer away with their values. @returns their number; 0 when its table is in use */
+async function purgeColumns(db: Purging, layer: number, entries: readonly number[]): Promise<number> {
   try {
     return await db.transaction(async (tx) => {
       await tx.execute(`set local lock_timeout = ${lockTimeoutMs}`);
-      const [row] = await tx.query<{ item: number; layer: number; there: boolean }>(
-        `select item_id as item, layer_id as layer, to_regclass('layers.l' || layer_id) is not null as there
-         from bin where id = $1 for update`,
-        [id],
+      const rows = await tx.query<{ id: number; item: number; there: boolean }>(
+        `select id, item_id as item, to_regclass('layers.l' || layer_id) is not null as there
+         from bin where id = any($1::bigint[]) order by id for update skip locked`,
+        [entries],
       );
-      if (!row) return false;
-      if (row.there) {
-        await dropViewsInBin(tx, row.layer);
-        await tx.execute(
-          `alter table layers.l${Math.trunc(row.layer)} drop column if exists c${Math.trunc(row.item)}`,
-        );
+      if (rows[0]?.there) {
+        await dropViewsInBin(tx, layer);
+        const drops = rows.map(({ item }) => `drop column if exists c${Math.trunc(item)}`);
+        await tx.execute(`alter table layers.l${Math.trunc(layer)} ${drops.join(", ")}`);
       }
-      await tx.execute("delete from bin where id = $1", [id]);
-      return true;
+      await tx.execute("delete from bin where id = any($1::bigint[])", [rows.map(({ id }) => id)]);
+      return rows.length;
     });
   } catch (error) {
-    // 55P03 lock_not_available, 40P01 deadlock_detected; 2BP01 dependent_objects_still_exist
-    if (["55P03", "40P01", "2BP01"].includes((error as { code?: string }).code ?? "")) return false;
+    const { code = "" } = error as { code?: string };
+    if (code === dependentObjectsStillExist) {
+      // A layer that was restored is made from one of them.
+      let gone = 0;
+      if (entries.length > 1) for (const entry of entries) gone += await purgeColumns(db, layer, [entry]);
+      return gone;
+    }
+    if (inUse.includes(code)) return 0;
     throw error;
   }
 }

@@ -97,6 +97,21 @@ t.test("whoever may delete a thing sees it in the bin and may restore it", async
   t.same(await as(admin)("GET", "bin/"), { bytes: 0, entries: [] });
 });
 
+t.test("what is in use is not said to be deleted for good", async (t) => {
+  const { id: layer } = await edit("POST", "m/layers/", { code: "used" });
+  await edit("POST", "m/layers/used/structure/", { code: "name", type: "string" });
+  await edit("DELETE", "m/layers/used/structure/name/");
+  const { id } = await newest();
+  await server.sql.query("begin");
+  await server.sql.query(`select 1 from layers.l${layer}`);
+  t.match(await api("DELETE", `bin/${id}/`, { token: editor }), { status: 503 });
+  t.match(await api("DELETE", "bin/", { token: admin }), { status: 503 });
+  await server.sql.query("rollback");
+  t.equal((await newest()).id, id);
+  await edit("DELETE", `bin/${id}/`);
+  t.equal((await as(admin)("GET", "bin/")).entries.length, 0);
+});
+
 t.test("what was in a map that is deleted is for administrators until the map is back", async (t) => {
   await edit("POST", "", { code: "hidden" });
   await edit("POST", "hidden/layers/", { code: "secret" });

@@ -325,6 +325,42 @@ t.test("rights that were withdrawn meanwhile stay withdrawn", async (t) => {
   t.equal((await client.query("select 1 from access_grant where map_id = $1", [map])).rows.length, 2);
 });
 
+t.test("a layer in use keeps none but its own columns in the bin", async (t) => {
+  const [used, free] = [await world("used"), await world("free")];
+  for (const { at } of [used, free])
+    for (const code of ["size", "name"]) await deleteColumn(db, at, code, by);
+  const inBin = async () => (await bin()).filter(({ map }) => map === "used" || map === "free");
+  await client.query("begin");
+  await client.query(`select 1 from layers.l${used.layer}`);
+  const later = { olderThanDays: 30, now: new Date(Date.now() + 31 * 86_400_000) };
+  await purgeBin(db, later);
+  t.same(
+    (await inBin()).map(({ map }) => map),
+    ["used", "used"],
+  );
+  await client.query("commit");
+  t.equal(await purgeBin(db, later), 2);
+});
+
+t.test("only lists are measured, some at a time", async (t) => {
+  const { at } = await world("measured");
+  await deleteColumn(db, at, "size", by);
+  await client.query(
+    `insert into bin (project_id, kind, item_id, code, name, map_id, map_code, layer_id, kept, deleted_login)
+     select project_id, kind, item_id, code, name, map_id, map_code, layer_id, kept, '' from bin, generate_series(1, 150)
+     where map_id = $1`,
+    [at.mapId],
+  );
+  const unmeasured = async () =>
+    (await client.query("select 1 from bin where map_id = $1 and bytes is null", [at.mapId])).rows.length;
+  const { rows } = await client.query("select id from bin where map_id = $1 order by id", [at.mapId]);
+  await listBin(db, project, rows[0].id);
+  t.equal(await unmeasured(), 151);
+  await bin();
+  t.equal(await unmeasured(), 51);
+  await client.query("delete from bin where map_id = $1 and id > $2", [at.mapId, rows[0].id]);
+});
+
 t.test("two who restore at once, and one who is cut off, do it once or not at all", async (t) => {
   const { map, layer } = await world("twice");
   const before = await dump([layer]);

@@ -4,7 +4,7 @@ import { type BinEntry, listBin, purgeBin } from "../../catalog/bin-contents.js"
 import { restoreColumn } from "../../catalog/column-bin.js";
 import { restore } from "../../catalog/restore.js";
 import { type Caller, type Grant, type ProjectState, Right } from "../../catalog/state.js";
-import { forbidden, notFound, unauthenticated } from "../../errors.js";
+import { busy, forbidden, notFound, unauthenticated } from "../../errors.js";
 import type { Reply, Request } from "../../http/types.js";
 import type { Answered } from "../request/answer-schemas.js";
 import { answer } from "../request/caller.js";
@@ -159,17 +159,28 @@ async function restoreEntry(
   return answer(caller, done);
 }
 
+/** @throws Failure busy when something of it is in use and still in the bin */
+async function purgeAll({ db }: Services, which: { readonly project: number; readonly id?: number }) {
+  while ((await purgeBin(db, which)) > 0);
+  const left = await db.query(
+    "select from bin where project_id = $1 and ($2::bigint is null or id = $2) limit 1",
+    [which.project, which.id ?? null],
+  );
+  if (left.length > 0)
+    throw busy("Columns are still in the bin: their layers are in use, or others are made from them.");
+}
+
 async function remove(request: Request, services: Services): Promise<Reply> {
   const context = await signedIn(request, services);
   const { id } = await entryOf(request, services, context);
   const { caller, project } = context;
-  await purgeBin(services.db, { project: project.id, id });
+  await purgeAll(services, { project: project.id, id });
   return answer(caller, null);
 }
 
 async function empty(request: Request, services: Services): Promise<Reply> {
   const { project, caller } = await administered(request, services);
-  while ((await purgeBin(services.db, { project: project.id })) > 0);
+  await purgeAll(services, { project: project.id });
   return answer(caller, null);
 }
 
