@@ -102,7 +102,7 @@ async function restoreNodes(
   tx: Queryable,
   { kind, item, mapId, holder, place, code }: NodesToRestore,
 ): Promise<string[]> {
-  await requireRoom(tx, mapId);
+  await requireRoom(tx, mapId, holder);
   await requireSources(tx, mapId, holder);
   await restoreViews(tx, place.views ?? {});
   const notes: string[] = [];

@@ -30,14 +30,16 @@ export async function lockMap(tx: Queryable, mapId: number): Promise<void> {
 
 /**
  * Must be called before a folder or layer is added, with the map's row locked.
+ * @param from a map of the bin, all of which is added; undefined = one is
  * @throws Failure invalid_value when the map has as many as it can have
  */
-export async function requireRoom(tx: Queryable, mapId: number): Promise<void> {
-  const [row] = await tx.query<{ nodes: number }>(
-    "select count(*)::int as nodes from node where map_id = $1",
-    [mapId],
+export async function requireRoom(tx: Queryable, mapId: number, from?: number): Promise<void> {
+  const [row] = await tx.query<{ nodes: number; added: number }>(
+    `select count(*) filter (where map_id = $1)::int as nodes, count(*) filter (where map_id = $2)::int as added
+     from node where map_id in ($1, $2)`,
+    [mapId, from ?? null],
   );
-  if (row!.nodes >= maxNodes)
+  if (row!.nodes + (from === undefined ? 1 : row!.added) > maxNodes)
     throw failed("invalid_value", `A map has at most ${maxNodes} folders and layers.`);
 }
 

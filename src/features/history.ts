@@ -1,5 +1,5 @@
 import type { LayerNode } from "../catalog/state.js";
-import type { Queryable } from "../storage/postgres.js";
+import type { Database, Queryable } from "../storage/postgres.js";
 
 /** What happened to objects: who changed what, and when. Triggers of layers' tables write it (063_object_history.sql). */
 
@@ -52,6 +52,10 @@ const shown = (values: string): string =>
      case when ${values} ->> 'geom' is not null then st_asgeojson((${values} ->> 'geom')::geometry)::jsonb end)
    else ${values} end`;
 
+/** SQL of the ids of an object's changes, each by an index of its own. */
+const ofObject = `select id from object_history where layer_id = any($1::bigint[]) and object_id = $4::bigint
+  union all select id from object_history where layer_id = any($1::bigint[]) and op = 'I' and $4::bigint = any(ids)`;
+
 /** Changes of objects of these layers, newest first. */
 export async function listHistory(
   db: Queryable,
@@ -65,9 +69,9 @@ export async function listHistory(
        ${values ? shown("h.before") : "null"} as before, ${values ? shown("h.after") : "null"} as after
      from object_history h
      where h.layer_id = any($1::bigint[]) and ($2::bigint is null or h.id < $2)
-       and ($3::bigint is null or h.object_id = $3 or $3 = any(h.ids))
-     order by h.id desc limit $4`,
-    [layers.map(({ id }) => id), before ?? null, object ?? null, limit],
+       ${object === undefined ? "" : `and h.id = any(array(${ofObject}))`}
+     order by h.id desc limit $3`,
+    [layers.map(({ id }) => id), before ?? null, limit, ...(object === undefined ? [] : [object])],
   );
   const codes = new Map(
     layers.map(({ id, columns }) => [id, new Map(columns.map(({ physical, code }) => [physical, code]))]),
@@ -113,17 +117,33 @@ export const pruneHistory = (
     [days, now ?? null],
   );
 
+/** All projects are measured in one statement, which reads the whole history. */
+const measureTimeoutMs = 600_000;
+
 /** Deletes the oldest of projects whose history takes more than that, and what layers that are gone have left. */
-export async function boundHistory(db: Queryable, mostBytes: number): Promise<number> {
-  const [row] = await db.query<{ gone: number }>(
-    `with sized as (
-       select h.id, n.id is null as alone,
-         sum(h.size) over (partition by m.project_id order by h.id desc) as total
-       from (select id, layer_id, ${rowBytes} as size from object_history h) h left join node n on n.id = h.layer_id left join map m on m.id = n.map_id
-     ), gone as (
-       delete from object_history where id in (select id from sized where alone or total > $1 limit ${prunedAtOnce}) returning 1)
-     select count(*)::int as gone from gone`,
-    [mostBytes],
-  );
-  return row!.gone;
+export async function boundHistory(
+  db: Pick<Database, "execute" | "transaction">,
+  mostBytes: number,
+): Promise<number> {
+  const tooMuch = await db.transaction(async (tx) => {
+    await tx.execute(`set local statement_timeout = ${measureTimeoutMs}`);
+    return tx.query<{ layers: number[]; last: number }>(
+      `select array_agg(distinct layer_id) as layers, max(id) filter (where project is null or total > $1) as last from (
+         select h.id, h.layer_id, m.project_id as project, sum(h.size) over (partition by m.project_id order by h.id desc) as total
+         from (select id, layer_id, ${rowBytes} as size from object_history h) h
+           left join node n on n.id = h.layer_id left join map m on m.id = n.map_id) sized
+       group by project having max(id) filter (where project is null or total > $1) is not null`,
+      [mostBytes],
+    );
+  });
+  let gone = 0;
+  for (const { layers, last } of tooMuch) {
+    for (let some = prunedAtOnce; some === prunedAtOnce; gone += some)
+      some = await db.execute(
+        `delete from object_history where id = any(array(
+           select id from object_history where layer_id = any($1::bigint[]) and id <= $2 limit ${prunedAtOnce}))`,
+        [layers, last],
+      );
+  }
+  return gone;
 }

@@ -23,6 +23,10 @@ export interface UndoRequest {
   readonly login: string;
 }
 
+/** Most changes that are undone at once. */
+const mostUndone = 200_000;
+const timeoutMs = 300_000;
+
 /** Conflicts that a message names. */
 const namedConflicts = 10;
 
@@ -33,6 +37,7 @@ const namedConflicts = 10;
 export function undo(db: Database, layer: LayerNode, { entry, group, login }: UndoRequest): Promise<Undone> {
   return db.transaction(async (tx) => {
     await tx.query("select set_config('mapwright.login', $1, true)", [login]);
+    await tx.execute(`set local statement_timeout = ${timeoutMs}`);
     const [found] = await tx.query<{ coarse: boolean }>(
       `select h.op in ('R', 'T') as coarse from object_history h where h.id = $1 and h.layer_id = $2`,
       [entry, layer.id],
@@ -48,17 +53,20 @@ export function undo(db: Database, layer: LayerNode, { entry, group, login }: Un
          group
            ? `(h.transaction_id, h.at) = (select transaction_id, at from mapwright.object_history where id = ${Math.trunc(entry)})`
            : `h.id = ${Math.trunc(entry)}`
-       }`,
+       } limit ${mostUndone + 1}`,
     );
-    const [plan] = await tx.query<{ turns: number; coarse: boolean; objects: number }>(
-      `select coalesce(max(turn), 0)::int as turns, count(distinct object_id)::int as objects,
+    const [plan] = await tx.query<{ turns: number; coarse: boolean; objects: number; changes: number }>(
+      `select coalesce(max(turn), 0)::int as turns, count(*)::int as changes, count(distinct object_id)::int as objects,
          coalesce(bool_or(op in ('R', 'T')), false) as coarse from undoing`,
     );
     if (found.coarse || plan!.coarse)
       throw failed("invalid_value", "All objects were replaced or deleted at once: that cannot be undone.");
+    if (plan!.changes > mostUndone)
+      throw failed("invalid_value", `At most ${mostUndone} changes of objects can be undone at once.`);
     const table = layerTable(layer.id);
     await tx.query(
-      `select from ${table} where svc_id in (select object_id from undoing) order by svc_id for update`,
+      `select count(*) from (
+         select from ${table} where svc_id in (select object_id from undoing) order by svc_id for update) locked`,
     );
     const columns = await columnsOf(tx, table);
     for (let turn = 1; turn <= plan!.turns; turn++) await undoTurn(tx, { table, columns, layer, turn });

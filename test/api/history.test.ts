@@ -195,4 +195,23 @@ t.test("what is old goes, and the oldest of what is too much", async (t) => {
   t.ok(left <= bytes / 2, `${left} of ${bytes} bytes`);
   t.ok((await pruneHistory(db, { days: 30, now: days(31) })) > 0);
   t.same(await history(), []);
+  await sql.query(
+    "insert into mapwright.object_history (layer_id, object_id, op) select $1, 1, 'u' from generate_series(1, 25000)",
+    [layer],
+  );
+  const [last] = await history();
+  t.equal(await boundHistory(db, 100_000), 24_000, "all of it at once");
+  t.equal((await history())[0].id, last.id);
+  await sql.query("begin");
+  await sql.query("set local mapwright.history = 'off'");
+  await sql.query(`truncate layers.l${layer}`);
+  await sql.query("commit");
+  t.equal((await history())[0].id, last.id, "nor is it written where it is off");
+  await sql.query(
+    "insert into mapwright.object_history (layer_id, op, ids) select $1, 'I', array(select generate_series(1, 200001))",
+    [layer],
+  );
+  const [many] = await history(`${L}/objects/7`);
+  t.match(many, { kind: "added", count: 200_001 });
+  t.match(await api("POST", `${L}/history/${many.id}/undo/`, { token: editor }), { text: /At most 200000/ });
 });

@@ -361,6 +361,19 @@ t.test("only lists are measured, some at a time", async (t) => {
   await client.query("delete from bin where map_id = $1 and id > $2", [at.mapId, rows[0].id]);
 });
 
+t.test("a map gets no more folders and layers back than it can have", async (t) => {
+  const { map, top } = await world("full");
+  await deleteFolder(db, map, top, { mayDelete: () => true, by });
+  await client.query(
+    "insert into node (map_id, type, code) select $1, 'folder', 'f' || n from generate_series(1, 9998) n",
+    [map],
+  );
+  await t.rejects(back(), { code: "invalid_value" });
+  await client.query("delete from node where map_id = $1 and code in ('f1', 'f2')", [map]);
+  await back();
+  await deleteMap(db, map);
+});
+
 t.test("two who restore at once, and one who is cut off, do it once or not at all", async (t) => {
   const { map, layer } = await world("twice");
   const before = await dump([layer]);

@@ -1,5 +1,5 @@
 -- expands
--- functions: b7be359b03a218c3bd42d021dc49aacb
+-- functions: 3fc393d750887ce39b61c2051f15f164
 -- What happened to objects, written by the triggers of layers' tables (touch_inserted and its neighbours): who, when, and the values
 -- before and after. What a transaction did belongs together. Rows have no reference to their layer: they are written with each edit,
 -- and those of layers that are gone are deleted with what is old.
@@ -22,4 +22,6 @@ create table object_history (
 );
 create index object_history_layer on object_history (layer_id, id);
 create index object_history_object on object_history (layer_id, object_id, id);
+-- Of many objects at once: those of one object are looked for in each.
+create index object_history_many on object_history (layer_id) where op = 'I';
 create index object_history_at on object_history using brin (at) with (pages_per_range = 16);
