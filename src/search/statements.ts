@@ -204,9 +204,7 @@ function choiceOf(
     (strategy.by === "index" && strategy.match === "some") ||
     (strategy.by === "order" && strategy.start !== "");
   const around =
-    isSome && looksAround(entry, phrase)
-      ? columnsAround(entry).filter((column) => !isLocalised(column))
-      : [];
+    isSome && looksAround(entry, phrase) ? columnsAround(entry).filter((column) => !isLocalised(column)) : [];
   // PostgreSQL refuses a value that is bound and not used.
   const words =
     around.length > 0 ? `${values.bind(phrase.needles.map((needle) => needle.trim()))}::text[]` : "";

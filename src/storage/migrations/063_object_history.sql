@@ -1,5 +1,5 @@
 -- expands
--- functions: 3fc393d750887ce39b61c2051f15f164
+-- functions: 3f2ca22c0d5330c77291cc9a7116babb
 -- What happened to objects, written by the triggers of layers' tables (touch_inserted and its neighbours): who, when, and the values
 -- before and after. What a transaction did belongs together. Rows have no reference to their layer: they are written with each edit,
 -- and those of layers that are gone are deleted with what is old.

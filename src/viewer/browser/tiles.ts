@@ -124,8 +124,7 @@ class RetryingTiles extends L.TileLayer {
       await fresh.decode();
       this.renewed.add(tile);
       // It does not fade in, as it would if Leaflet heard of it. But of the first picture Leaflet has to hear.
-      if (tile.classList.contains("leaflet-tile-loaded"))
-        tile.onload = () => URL.revokeObjectURL(fresh.src);
+      if (tile.classList.contains("leaflet-tile-loaded")) tile.onload = () => URL.revokeObjectURL(fresh.src);
       tile.src = fresh.src;
     } catch {
       // The next change or move tries it again.
