@@ -80,7 +80,7 @@ const contents = async () => ({
   rights: await rows(
     "select relname, a.grantee, a.privilege_type from pg_class, aclexplode(relacl) a where relkind = 'v' and relname ~ '^(l\\d|seen)' order by 1, 2, 3",
   ),
-  versions: await rows("select id, version from layer order by id"),
+  versions: await rows("select id, version from layer where id > 0 order by id"),
 });
 /** Where tables and indexes lie: they move when they are written anew. */
 const files = () =>

@@ -48,7 +48,9 @@ t.test("a layer that fails is in no other's way", async (t) => {
   maker.kick();
   await maker.idle();
   t.same(await thinned(), [second.layerId]);
-  const { rows } = await client.query("select id::int, crowds is not null as known from layer order by id");
+  const { rows } = await client.query(
+    "select id::int, crowds is not null as known from layer where id > 0 order by id",
+  );
   t.same(rows, [
     { id: broken.layerId, known: false },
     { id: second.layerId, known: true },

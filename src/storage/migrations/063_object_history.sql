@@ -1,5 +1,5 @@
 -- expands
--- functions: 3f2ca22c0d5330c77291cc9a7116babb
+-- functions: a44785f5bac8065c4b262d7a5b85c680
 -- What happened to objects, written by the triggers of layers' tables (touch_inserted and its neighbours): who, when, and the values
 -- before and after. What a transaction did belongs together. Rows have no reference to their layer: they are written with each edit,
 -- and those of layers that are gone are deleted with what is old.
