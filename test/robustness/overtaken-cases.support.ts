@@ -104,10 +104,11 @@ const wishes: Readonly<Record<string, readonly Wish[]>> = {
 };
 
 const prefix = /^\/api\/2\.8\/:project/;
-/** Tiles have answers of their own, and the history of a layer is there for a while after it. */
+/** Tiles have answers of their own, also those of previews, and the history of a layer is there for a while after it. */
 const isMeant = ({ methods, path, description }: Operation) =>
   description.tag !== "Tiles" &&
   /:(map|file)\b/.test(path) &&
+  !path.endsWith("/preview/") &&
   !(methods.includes("GET") && path.includes("/history/"));
 
 /** Every request that names a map or a file, in each of its forms. */

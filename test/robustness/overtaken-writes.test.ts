@@ -33,7 +33,8 @@ t.test("nothing is left of what was deleted, nor of what a request had begun", a
     await names(
       `select c.relname || '.' || a.attname as name from pg_class c join pg_attribute a on a.attrelid = c.oid
        where c.relnamespace = 'layers'::regnamespace and c.relkind = 'r' and a.attname ~ '^c[0-9]+$'
-         and not exists (select from layer_column lc where a.attname = 'c' || lc.id and c.relname = 'l' || lc.layer_id)`,
+         and not exists (select from layer_column lc where a.attname = 'c' || lc.id
+           and (lc.layer_id = 0 or c.relname = 'l' || lc.layer_id))`,
     ),
     [],
   );
