@@ -1,6 +1,6 @@
 import t from "tap";
-import { removePortion } from "../../src/catalog/removal.js";
 import { nearSql } from "../../src/tiles/large-shapes.js";
+import { emptyBins } from "../support/bin.js";
 import { addObject, makeMap, makeStyledLayer, tileUrl } from "../support/maps.js";
 import { startServer } from "../support/server.js";
 import { fetchVectors, vectorUrl } from "../support/vector-tiles.js";
@@ -153,7 +153,7 @@ t.test("vertex chunks follow their objects", async (t) => {
   t.equal(await chunks(id), 0);
 
   t.equal((await server.api("DELETE", `${map}/layers/l/`, { token })).status, 200);
-  await removePortion(node.services.db);
+  await emptyBins(node.services.db);
   t.equal((await server.sql.query("select to_regclass($1) as r", [`layers.l${id}_c`])).rows[0].r, null);
 });
 
