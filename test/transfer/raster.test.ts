@@ -5,9 +5,10 @@ import t from "tap";
 import { sweepFiles } from "../../src/catalog/file-sweep.js";
 import { toMercator } from "../../src/geo/envelope.js";
 import { FolderBlobStore } from "../../src/storage/folder-blob-store.js";
+import { emptyBins } from "../support/bin.js";
 import { makeMap } from "../support/maps.js";
 import { geoTiff, readImage, type TestImage } from "../support/rasters.js";
-import { startServer, waitFor } from "../support/server.js";
+import { startServer } from "../support/server.js";
 
 /** Images that become raster layers. */
 
@@ -321,7 +322,8 @@ t.test("a raster layer's image is replaced, and what it had is deleted with it",
   t.same(await storedKeys(), keys, "the sweep leaves images of layers alone");
 
   t.equal((await server.api("DELETE", `${layers}/${code}/`, { token })).status, 200);
-  await waitFor(async () => (await rowOf(code)) === undefined);
+  await emptyBins(db);
+  t.equal(await rowOf(code), undefined);
   await sweepFiles(db, blobs, { ageMs: 0 });
   const left = await storedKeys();
   t.notOk([after.original, after.processed].some((key) => left.includes(key)));
