@@ -113,10 +113,19 @@ async function list(
   return answer(caller, bin);
 }
 
+/**
+ * For a request about an entry. What needs no more than the catalogue is checked first: of a request that is repeated the
+ * body is not read, and the entry is gone.
+ * @throws Failure unauthenticated, forbidden
+ */
+async function whoDeletes(request: Request, services: Services): Promise<ProjectContext> {
+  const context = await signedIn(request, services);
+  if (!deletesAnything(context)) throw forbidden();
+  return context;
+}
+
 /** The entry of the path. @throws Failure not_found; forbidden when the caller might not delete it */
 async function entryOf(request: Request, services: Services, context: ProjectContext): Promise<BinEntry> {
-  // Before the entry is read: it is gone when the answer to the request is asked for again.
-  if (!deletesAnything(context)) throw forbidden();
   const { entry: id = "" } = request.params;
   const [found] = /^\d{1,15}$/.test(id) ? await listBin(services.db, context.project.id, Number(id)) : [];
   if (found && (administers(context) || mayDelete(context.project, context.caller, found))) return found;
@@ -134,7 +143,7 @@ async function restoreEntry(
   services: Services,
   { body }: Input<unknown, Values<typeof restoreBody>>,
 ): Promise<Reply> {
-  const context = await signedIn(request, services);
+  const context = await whoDeletes(request, services);
   const { project, caller } = context;
   const code = (await body()).code || undefined;
   const { id, kind, mapId, layerId } = await entryOf(request, services, context);
@@ -171,7 +180,7 @@ async function purgeAll({ db }: Services, which: { readonly project: number; rea
 }
 
 async function remove(request: Request, services: Services): Promise<Reply> {
-  const context = await signedIn(request, services);
+  const context = await whoDeletes(request, services);
   const { id } = await entryOf(request, services, context);
   const { caller, project } = context;
   await purgeAll(services, { project: project.id, id });
