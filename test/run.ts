@@ -42,6 +42,10 @@ function testFiles(filters: readonly string[]): string[] {
     .map((name) => relative(root, join(here, name)));
 }
 
+/** Most of what these take by themselves is to load the program. */
+const mayShare = (file: string): boolean =>
+  /^dist\/test\/(api|catalog|changes|features|search|style|tiles|transfer|viewer)\//.test(file);
+
 /** Environment of the tests: ours, but for what would lead them to somebody's real installation. */
 function testEnvironment(added: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   const foreign = /^(MAPWRIGHT_|PG[A-Z]|DATABASE_URL$|REDIS_URL$|TAP_)/;
@@ -76,7 +80,7 @@ async function runSuite(files: readonly string[], folder: string, signal: AbortS
       MAPWRIGHT_TEST_REDIS_URL: services.redisUrl,
       ...(pooler && { MAPWRIGHT_TEST_POOLER_URL: pooler.url }),
     });
-    return await runTap({ root, files, folder, environment, signal });
+    return await runTap({ root, files, mayShare, folder, environment, signal });
   } finally {
     await pooler?.stop();
     await services.stop();

@@ -3,6 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { failuresOf } from "./failures.js";
+import { groupsOf, type Part, partsOf } from "./groups.js";
 import { withSourcePlaces } from "./source-places.js";
 import { Times } from "./times.js";
 
@@ -21,6 +22,8 @@ export interface TapRun {
   /** The project's folder, which `files` are relative to. */
   readonly root: string;
   readonly files: readonly string[];
+  /** Whether a file may share a process with others of its folder; default: none does. */
+  readonly mayShare?: (file: string) => boolean;
   /** Folder for what the tests write to the temporary folder. */
   readonly folder: string;
   readonly environment: NodeJS.ProcessEnv;
@@ -33,6 +36,7 @@ export interface TapRun {
  * fifth of its time was left.
  */
 const jobs = 4;
+const groupProgram = fileURLToPath(new URL("group.js", import.meta.url));
 const nodeOptions = ["--import", fileURLToPath(new URL("plain-promises.js", import.meta.url))];
 /** Of one test, unless it asks for more. */
 const timeoutSeconds = 300;
@@ -64,12 +68,15 @@ export async function runTap(run: TapRun): Promise<Counts> {
     TAP: "1",
     TAP_TIMEOUT: String(timeoutSeconds),
   };
-  const waiting = [...run.files];
+  const waiting = groupsOf(run.files, run.mayShare);
   const byFile = new Map<string, Outcome>();
   const times = new Times();
   const work = async () => {
-    for (let file = waiting.shift(); file !== undefined && !run.signal.aborted; file = waiting.shift())
-      byFile.set(file, await runFile(file, { ...run, environment }, times));
+    for (let group = waiting.shift(); group && !run.signal.aborted; group = waiting.shift()) {
+      const { outcomes, left } = await runGroup(group, { ...run, environment }, times);
+      for (const [file, outcome] of outcomes) byFile.set(file, outcome);
+      if (left.length > 0) waiting.unshift(left);
+    }
   };
   await Promise.all(Array.from({ length: jobs }, work));
   const failed = [...byFile].filter(([, outcome]) => outcome.failed > 0);
@@ -78,8 +85,9 @@ export async function runTap(run: TapRun): Promise<Counts> {
   if (failed.length <= mostAgain) {
     for (const [file] of failed) {
       if (!mayRunAgain(file) || run.signal.aborted) continue;
-      const outcome = await runFile(file, { ...run, environment }, times);
-      if (outcome.failed > 0) continue;
+      const { outcomes } = await runGroup([file], { ...run, environment }, times);
+      const outcome = outcomes.get(file);
+      if (!outcome || outcome.failed > 0) continue;
       byFile.set(file, outcome);
       console.log(`UNSTEADY ${file}: it failed beside others, as told above, and not by itself.`);
     }
@@ -95,11 +103,26 @@ export async function runTap(run: TapRun): Promise<Counts> {
   };
 }
 
-async function runFile(file: string, { root, environment, signal }: TapRun, times: Times): Promise<Outcome> {
+interface Ended {
+  /** What it wrote to its standard output. */
+  readonly tapText: string;
+  /** The end of what it wrote to its standard error. */
+  readonly said: string;
+  readonly status: number;
+  /** Seconds. */
+  readonly wall: number;
+  readonly cpu: number;
+}
+
+/** Runs a program of Node with its arguments until it ends, or must end. */
+async function runProgram(
+  program: readonly string[],
+  { root, environment, signal }: TapRun,
+  { longest, times }: { readonly longest: number; readonly times: Times },
+): Promise<Ended> {
   const started = performance.now();
-  const name = file.replace(/^dist\//, "");
   // In a group of its own, so that ending it ends what it started too.
-  const child = spawn(process.execPath, [...nodeOptions, file], {
+  const child = spawn(process.execPath, [...nodeOptions, ...program], {
     cwd: root,
     env: environment,
     stdio: ["ignore", "pipe", "pipe"],
@@ -118,7 +141,7 @@ async function runFile(file: string, { root, environment, signal }: TapRun, time
     cpu = times.ofEndedNow();
   });
   const end = () => endGroup(child);
-  const late = setTimeout(end, longestMs);
+  const late = setTimeout(end, longest);
   signal.addEventListener("abort", end, { once: true });
   const status = await new Promise<number>((resolve) => {
     child.once("error", (error) => {
@@ -131,14 +154,33 @@ async function runFile(file: string, { root, environment, signal }: TapRun, time
   signal.removeEventListener("abort", end);
   // What it started and did not end, as when it broke off.
   endGroup(child);
-  const wall = (performance.now() - started) / 1000;
+  return { tapText, said, status, cpu, wall: (performance.now() - started) / 1000 };
+}
+
+/** @returns what its files have come to, and those that were not begun, as when one of them ended the process */
+async function runGroup(
+  files: readonly string[],
+  run: TapRun,
+  times: Times,
+): Promise<{ readonly outcomes: ReadonlyMap<string, Outcome>; readonly left: readonly string[] }> {
+  const isAlone = files.length === 1;
+  const program = isAlone ? files : [groupProgram, ...files.map((file) => join(run.root, file))];
+  const ended = await runProgram(program, run, { longest: longestMs * files.length, times });
+  const whole = { path: files[0]!, ...ended };
+  const parts = isAlone ? [whole] : partsOf(files, run.root, ended);
+  const outcomes = new Map(parts.map((part) => [part.path, told(part, times)]));
+  const hasFailed = [...outcomes.values()].some(({ failed }) => failed > 0);
+  if (hasFailed && ended.said !== "") console.log(withSourcePlaces(ended.said, run.root).trimEnd());
+  return { outcomes, left: files.filter((file) => !outcomes.has(file)) };
+}
+
+/** What a file has come to; writes a line of it. */
+function told({ path, tapText, status, wall, cpu }: Part, times: Times): Outcome {
+  const name = path.replace(/^dist\//, "");
   times.add({ name, wall, cpu });
   const outcome = outcomeOf(tapText, { name, status });
-  const failed = outcome.failed > 0;
-  console.log(
-    `${failed ? "FAILED" : "ok    "} ${name} (${wall.toFixed(1)} s, ${cpu.toFixed(1)} s of processors)`,
-  );
-  if (failed && said !== "") console.log(withSourcePlaces(said, root).trimEnd());
+  const sign = outcome.failed > 0 ? "FAILED" : "ok    ";
+  console.log(`${sign} ${name} (${wall.toFixed(1)} s, ${cpu.toFixed(1)} s of processors)`);
   return outcome;
 }
 

@@ -14,25 +14,26 @@ interface Took {
   readonly cpu: number;
 }
 
-/** Seconds of processors that our ended children took, with theirs; 0 where it is not known. */
-function ofEnded(): number {
+/** Seconds of processors that this process took, and its ended children with theirs; 0 where it is not known. */
+export function ofProcessors(): { readonly own: number; readonly ended: number } {
   try {
     // The name of the program, in brackets, may have blanks in it.
     const fields = readFileSync("/proc/self/stat", "utf8").split(") ").at(-1)?.split(" ") ?? [];
-    return (Number(fields[13]) + Number(fields[14])) / ticksPerSecond;
+    const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = fields.slice(11, 15).map(Number);
+    return { own: (user + system) / ticksPerSecond, ended: (endedUser + endedSystem) / ticksPerSecond };
   } catch {
-    return 0;
+    return { own: 0, ended: 0 };
   }
 }
 
 export class Times {
   readonly #files: Took[] = [];
-  #told = ofEnded();
+  #told = ofProcessors().ended;
 
   /** To be called as soon as a process has ended, before another has: which of them took what, the system does not say. */
   ofEndedNow(): number {
     const before = this.#told;
-    this.#told = ofEnded();
+    this.#told = ofProcessors().ended;
     return this.#told - before;
   }
 

@@ -6,6 +6,7 @@ import { headlessBrowser } from "../../bench/browser.js";
 import { makeMap, makeStyledLayer, square } from "../support/maps.js";
 import { type Picture, picture } from "../support/pictures.js";
 import type { TestServer } from "../support/server.js";
+import { atEnd, isShared } from "../support/whole-process.js";
 
 /** A small map, and Debian's Chromium to look at it with. */
 
@@ -92,8 +93,25 @@ export const launchBrowser = (args: readonly string[] = []): Promise<Browser> =>
     ],
   });
 
-/** Starts Chromium; it is closed when the test file ends. @param args more arguments of its own */
+let ofAll: Promise<Browser> | undefined;
+
+async function launchForAll(): Promise<Browser> {
+  const browser = await launchBrowser();
+  atEnd(() => browser.close());
+  return browser;
+}
+
+/**
+ * Starts Chromium; it is closed when the test file ends, or with the last of those that share its process: then what the file
+ * has open there is closed. @param args more arguments of its own
+ */
 export async function startBrowser(t: Test, args: readonly string[] = []): Promise<Browser> {
+  if (isShared() && args.length === 0) {
+    ofAll ??= launchForAll();
+    const browser = await ofAll;
+    t.teardown(() => Promise.all(browser.contexts().map((context) => context.close())));
+    return browser;
+  }
   const browser = await launchBrowser(args);
   t.teardown(() => browser.close());
   return browser;
