@@ -1,5 +1,4 @@
 import { button, h } from "../dom.js";
-import type { Translate } from "../texts.js";
 import { copyRow } from "../tools/copy-row.js";
 import { showDialog } from "../tools/dialog.js";
 import { embedCode } from "../tools/share-dialog.js";
@@ -132,30 +131,4 @@ export function showPublishDialog(parts: Parts, map: PublishedMap, events: Publi
   );
   row.querySelector("button")?.focus();
   return dialog;
-}
-
-/** Asks before something is done that cannot be undone. */
-export function confirmed(
-  parts: Parameters<typeof showDialog>[0],
-  { title, text, action }: { readonly title: string; readonly text: string; readonly action: string },
-): Promise<boolean> {
-  const t: Translate = parts.locale.t;
-  let isConfirmed = false;
-  const cancel = button({ class: "button" }, () => dialog.close(), t("cancel"));
-  const confirm = button(
-    { class: "button danger" },
-    () => {
-      isConfirmed = true;
-      dialog.close();
-    },
-    action,
-  );
-  const dialog = showDialog(
-    parts,
-    title,
-    h("p", {}, text),
-    h("div", { class: "dialog-actions" }, cancel, confirm),
-  );
-  cancel.focus();
-  return new Promise((resolve) => dialog.addEventListener("close", () => resolve(isConfirmed)));
 }

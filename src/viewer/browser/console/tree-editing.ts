@@ -49,7 +49,7 @@ export class EditableTree implements TreeEditing {
 
   constructor(
     private readonly t: Translate,
-    private readonly events: TreeEditingEvents,
+    private readonly events: () => TreeEditingEvents,
   ) {
     this.empty = t("emptyMapHint");
   }
@@ -78,7 +78,7 @@ export class EditableTree implements TreeEditing {
     if (!map) return;
     const choose = button(
       { class: "tree-name tree-choose", title: t("renameHint") },
-      () => this.events.choose(item),
+      () => this.events().choose(item),
       item.title,
     );
     choose.addEventListener("dblclick", () => this.rename(map, item));
@@ -129,8 +129,8 @@ export class EditableTree implements TreeEditing {
       this.endRename = undefined;
       field.replaceWith(choose);
       const name = field.value.trim();
-      if (isKept && name !== item.element.name) this.events.rename(map, item, name);
-      this.events.settled();
+      if (isKept && name !== item.element.name) this.events().rename(map, item, name);
+      this.events().settled();
     };
     this.endRename?.(true);
     this.endRename = end;
@@ -151,8 +151,8 @@ export class EditableTree implements TreeEditing {
     const { key, altKey } = event;
     const step = altKey ? steps[key] : undefined;
     if (key === "F2") this.rename(map, item);
-    else if (key === "Delete") this.events.remove(map, item);
-    else if (step) this.events.step(map, item, step, event.repeat);
+    else if (key === "Delete") this.events().remove(map, item);
+    else if (step) this.events().step(map, item, step, event.repeat);
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -174,9 +174,9 @@ export class EditableTree implements TreeEditing {
       this.isDragging = false;
       row.classList.remove("dragged");
       unmark();
-      if (isDropped && target) this.events.moveTo(map, item, target.item, target.where);
+      if (isDropped && target) this.events().moveTo(map, item, target.item, target.where);
       target = undefined;
-      this.events.settled();
+      this.events().settled();
     };
     grip.addEventListener("pointerdown", (event) => {
       if (event.button !== 0) return;

@@ -1,0 +1,77 @@
+import { formatAddress, parseAddress } from "../address.js";
+import type { DataLanguages } from "../data-languages.js";
+import { type Language, rememberLanguage } from "../language.js";
+import { MapChooser } from "../map-chooser.js";
+import type { MapId } from "../map-server.js";
+import type { Translate } from "../texts.js";
+import { Toolbar } from "../toolbar.js";
+import type { SignIns } from "./sign-ins.js";
+import type { Workplace } from "./workplace.js";
+
+export interface HeaderParts {
+  readonly place: Workplace;
+  readonly signIns: SignIns;
+  readonly t: Translate;
+  readonly language: Language;
+  readonly dataLanguages: DataLanguages;
+}
+export interface HeaderEvents {
+  publish(): void;
+  signIn(): void;
+  signOut(): void;
+  choose(mapId: MapId): void;
+  /** Names are to be read in another language. */
+  languageChanged(): void;
+}
+
+/** What says where one is and who one is: the list of maps, the toolbar and the title of the page. */
+export class Header {
+  readonly chooser: MapChooser;
+  readonly toolbar: Toolbar;
+
+  constructor(
+    private readonly parts: HeaderParts,
+    events: HeaderEvents,
+  ) {
+    const { t, place, dataLanguages } = parts;
+    this.chooser = new MapChooser(t, (mapId) => events.choose(mapId));
+    this.toolbar = new Toolbar(
+      t,
+      parts.language,
+      {
+        share: () => events.publish(),
+        signIn: () => events.signIn(),
+        signOut: () => events.signOut(),
+        changeLanguage: (language) => {
+          rememberLanguage(language);
+          location.reload();
+        },
+        changeDataLanguage: (language) => {
+          if (place.projectCode === undefined) return;
+          dataLanguages.choose(place.projectCode, language);
+          events.languageChanged();
+        },
+      },
+      { icon: "share", label: t("publish") },
+    );
+  }
+
+  /** Shows what is open now. */
+  show(): void {
+    const { place, signIns, t, dataLanguages } = this.parts;
+    const { projectCode: code, mapId, project } = place;
+    const { toolbar } = this;
+    toolbar.showUser(signIns.login);
+    toolbar.languages.showData(project?.languages ?? [], code && dataLanguages.of(code));
+    toolbar.main.hidden = mapId === undefined;
+    const viewer = mapId && {
+      icon: "eye" as const,
+      label: t("openViewer"),
+      address: `./${formatAddress({ ...parseAddress(""), ...mapId })}`,
+    };
+    toolbar.showLink(viewer);
+    this.chooser.update(place.projects, mapId);
+    const title = place.title ?? project?.name;
+    document.title = [title, t("consoleTitle"), "Mapwright"].filter(Boolean).join(" · ");
+  }
+}

@@ -1,0 +1,169 @@
+import type { BaseChoice } from "../address.js";
+import { h } from "../dom.js";
+import { LayerTree, type TreeElement, type TreeItem } from "../layer-tree.js";
+import { baseAttribution, type LayersPanel } from "../layers-panel.js";
+import type { MapId, MapServer } from "../map-server.js";
+import { Pictures } from "../pictures.js";
+import type { PopupMenu } from "../popup-menu.js";
+import type { Translate } from "../texts.js";
+import type { Edits } from "./edits.js";
+import type { MapCanvas } from "./map-canvas.js";
+import type { StylePanel } from "./style-panel.js";
+import type { EditableTree } from "./tree-editing.js";
+import { isSame, type Workplace } from "./workplace.js";
+
+export interface OpenMapParts {
+  readonly place: Workplace;
+  readonly server: MapServer;
+  readonly edits: Edits;
+  readonly t: Translate;
+  readonly canvas: MapCanvas;
+  readonly layers: LayersPanel;
+  readonly rows: EditableTree;
+  readonly menu: PopupMenu;
+  readonly style: StylePanel;
+}
+
+/** Tiles name so many layers: what lies longer in addresses than servers read is left to the map's own choice. */
+const mostNamed = 200;
+
+/** The map that is open: its tree, in the panel and as tiles, as the server has it. */
+export class OpenMap {
+  private readonly symbols = new Pictures();
+  private shown: LayerTree | undefined;
+  /** The user may switch it off. */
+  private base: BaseChoice = "own";
+  /** Numbers of the latest tree that was asked for, and of that which is shown: older ones are let go. */
+  private readonly numbers = { asked: 0, shown: 0 };
+  /** Whether a tree has come that could not be shown, for its rows were being edited. */
+  private isLate = false;
+
+  constructor(private readonly parts: OpenMapParts) {}
+
+  get tree(): LayerTree | undefined {
+    return this.shown;
+  }
+
+  /** The layer that is worked on. */
+  get chosen(): TreeItem | undefined {
+    return this.itemOf(this.parts.style.layerId);
+  }
+
+  itemOf(layerId: number | undefined): TreeItem | undefined {
+    return this.shown?.leaves.find((leaf) => leaf.layerId === layerId);
+  }
+
+  /** Ids of the layers that are on here. */
+  get on(): ReadonlySet<number> {
+    return new Set(this.shown?.visible.map(({ layerId }) => layerId));
+  }
+
+  close(): void {
+    const { place, rows, menu, style, canvas, layers } = this.parts;
+    rows.begin(undefined);
+    menu.close();
+    place.mapId = undefined;
+    this.shown = undefined;
+    style.close();
+    canvas.tiles.clear();
+    layers.hide();
+    canvas.attribution.replaceChildren();
+  }
+
+  /** Opens a map. @param shows makes room for it, when it is there @throws ServerError */
+  async open(mapId: MapId, isCurrent: () => boolean, shows: () => void): Promise<void> {
+    const number = ++this.numbers.asked;
+    const elements = await this.elements(mapId);
+    if (!isCurrent()) return;
+    const { place } = this.parts;
+    if (!isSame(place.mapId, mapId)) this.close();
+    this.numbers.shown = number;
+    place.mapId = mapId;
+    this.shown = new LayerTree(elements);
+    shows();
+    this.showTree();
+    this.fit(undefined, false);
+  }
+
+  /** Shows it as it is now. @throws ServerError */
+  async reload(): Promise<void> {
+    const { place, rows } = this.parts;
+    const { mapId } = place;
+    if (!mapId || !this.shown) return;
+    const number = ++this.numbers.asked;
+    const elements = await this.elements(mapId);
+    if (!isSame(place.mapId, mapId) || !this.shown || number < this.numbers.shown) return;
+    if (rows.isBusy) {
+      this.isLate = true;
+      return;
+    }
+    this.numbers.shown = number;
+    const known = new Set(this.shown.leaves.map(({ layerId }) => layerId));
+    const { on } = this;
+    const next = new LayerTree(elements);
+    // What was switched here stays; what is new is on.
+    for (const leaf of next.leaves) next.set(leaf, on.has(leaf.layerId) || !known.has(leaf.layerId));
+    this.shown = next;
+    this.showTree();
+    this.parts.canvas.tiles.renew(undefined);
+  }
+
+  /** Rows can be made anew. */
+  async settled(): Promise<void> {
+    if (this.isLate) await this.reload();
+  }
+
+  /** @param items default: all */
+  fit(items?: readonly TreeItem[], isAnimated?: boolean): void {
+    this.parts.canvas.view.fit(this.shown?.extent(items), isAnimated);
+  }
+
+  /** The user has switched layers or the base map. */
+  switched(): void {
+    this.base = this.parts.layers.base;
+    this.showTiles();
+  }
+
+  showTiles(): void {
+    const { shown: tree } = this;
+    const { place, server, layers: panel, canvas, t } = this.parts;
+    const { mapId, project } = place;
+    if (!tree || !mapId) return;
+    const { visible } = tree;
+    const layers = visible.length > mostNamed ? tree.selection : visible.map(({ layerId }) => layerId);
+    canvas.tiles.show([{ source: server.tiles(mapId, { layers, base: panel.base }), opacity: 1 }]);
+    const source = baseAttribution(t, { own: this.ownBase, choice: this.base }, project?.baseAttribution);
+    canvas.attribution.replaceChildren(
+      h("span", {}, "Mapwright"),
+      ...(source ? [h("span", {}, source)] : []),
+    );
+  }
+
+  private showTree(): void {
+    const { shown: tree } = this;
+    const { place, server, layers, rows, style, canvas } = this.parts;
+    const { mapId, project } = place;
+    if (!tree || !mapId) return;
+    this.symbols.clear();
+    this.isLate = false;
+    const { focused } = rows;
+    rows.begin(mapId);
+    const offer = { own: this.ownBase, choice: this.base, hasNames: project?.baseHasNames === true };
+    layers.show(tree, offer, server.legends(mapId, this.symbols));
+    layers.zoomed(canvas.view.view.zoom);
+    rows.choose(this.chosen);
+    style.renewed(this.chosen);
+    if (focused !== undefined) rows.focus(focused);
+    this.showTiles();
+  }
+
+  private get ownBase() {
+    const { listed, project } = this.parts.place;
+    return listed?.hasBackground ? "none" : (project?.base ?? "builtin");
+  }
+
+  private elements(mapId: MapId): Promise<TreeElement[]> {
+    const { edits, server } = this.parts;
+    return edits.inSession(mapId.project, () => server.allLayers(mapId));
+  }
+}
