@@ -28,7 +28,7 @@ const roleRights: Readonly<Record<Role, Rights>> = {
   viewer: Right.read,
 };
 
-/** Whoever runs commands of an installation. It is known by its identity, which no session has. */
+/** The operator who runs commands of an installation. It is known by its identity, which no session has. */
 export const operator: Caller = { accountId: 0, login: null, projectId: null };
 
 /** The parts of a project, map and layer that decisions depend on. */

@@ -97,7 +97,7 @@ class RedisSessions implements Sessions {
 }
 
 /**
- * What is stored of a token, or of a key of tiles: 43 characters. Whoever reads Redis gets no access by it. 256 random bits need
+ * What is stored of a token, or of a key of tiles: 43 characters. A reader of Redis gets no access by it. 256 random bits need
  * no slow hash; and as it is looked up, no comparison takes longer for a better guess.
  */
 export const secretHash = (secret: string): string => createHash("sha256").update(secret).digest("base64url");

@@ -11,7 +11,7 @@ import { type Session, secretHash, secretPattern, sessionPrefix } from "./sessio
  * made it: it has the rights of the session's user at the time of each request, and ends with the session. Its use counts as
  * one of the session, as somebody who looks at a map does nothing but ask for tiles; therefore it has a longest life, too.
  *
- * A key is made of the session's token and a random number, and only its hash is stored: whoever reads Redis gets no access,
+ * A key is made of the session's token and a random number, and only its hash is stored: a reader of Redis gets no access,
  * and yet the key of a TileJSON can be made again while its session lasts.
  */
 

@@ -104,7 +104,7 @@ function start(name: ProgramName, args: readonly string[], { url, signal }: Prog
     signal.throwIfAborted();
     throw error;
   });
-  // Whoever reads what it writes may hear of it later.
+  // The reader of what it writes may hear of it later.
   ended.catch(() => undefined);
   return { child, ended };
 }

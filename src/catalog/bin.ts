@@ -18,7 +18,7 @@ export interface Deleter {
   readonly login: string;
 }
 
-/** Who is said to have done something: whoever asked for the session; a key by its number. */
+/** Who is said to have done something: the login that the session was opened for, or a key by its number. */
 export const loginOf = (caller: Caller): string =>
   (caller.grantedBy ?? caller).login ?? (caller.isKey ? `key ${caller.accountId}` : "");
 

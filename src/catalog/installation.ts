@@ -186,7 +186,7 @@ export const whileOurs = (blobs: BlobStore, store: Pick<StoreWatch, "isOurs">): 
     },
   });
 
-/** As `whileOurs`, for whoever does not watch the store. @throws Failure busy */
+/** As `whileOurs`, for callers that do not watch the store. @throws Failure busy */
 export async function requireOurs(
   db: Pick<Queryable, "query">,
   blobs: Pick<BlobStore, "mark" | "size">,

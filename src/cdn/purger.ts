@@ -64,7 +64,7 @@ const firstRetryMs = 250;
 const longestRetryMs = 5_000;
 /** Announcements that are looked up by their names; with more, everything is looked through. */
 const mostNoted = 500;
-/** Marks that wait to be acknowledged; whoever waits for earlier ones has given up. */
+/** Marks that wait to be acknowledged; edits that wait for earlier ones have given up. */
 const mostMarks = 10_000;
 
 /** What the CDN was told once, and will be told again before it is noted. */

@@ -54,7 +54,7 @@ export function readOtherNames(
   return names;
 }
 
-/** What the system has, or whoever loads data. */
+/** What the system has, or what the caller gives. */
 export const otherNamesFor = ({
   log,
   translations,

@@ -68,7 +68,7 @@ interface Fetched {
 const entryBytes = 300;
 /** However short the server says: a metatile asks for many images, and its neighbours for them again. */
 const leastSeconds = 60;
-/** After so many failures in a row a service is left alone for a while, and a server that is not reached so often. */
+/** Failures in a row after which a service, or a server that is not reached, is left alone for a while. */
 const maxFailures = 3;
 /** Services and servers of which failures are known. */
 const maxFailing = 5_000;

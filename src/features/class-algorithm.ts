@@ -26,7 +26,7 @@ export function suitableAlgorithm(sample: readonly number[], classes: number): A
   return Math.abs(skewness(sample)) > mostSkewness ? algorithms.quantiles : algorithms.naturalBreaks;
 }
 
-/** Of the values so many are below 0, and so many above it, where a map tells both sides apart. */
+/** Least share of the values below 0, and of those above it, with which a map tells both sides apart. */
 const leastOnASide = 0.1;
 
 /** Whether values are on both sides of 0, not only a few of them on one. @param sample ascending */

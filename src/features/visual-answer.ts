@@ -172,7 +172,7 @@ export async function suitedTo(
       };
     });
   } catch {
-    // Settings are saved all the same; whoever computes their classes fails likewise, and the log says why.
+    // Settings are saved all the same; the next request that computes their classes fails likewise, and the log says why.
     return unknownSuited;
   }
 }

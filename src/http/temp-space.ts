@@ -3,7 +3,7 @@ import { busy } from "../errors.js";
 
 /** The disk that uploaded files of a node take, bounded; and what stays free of it for the database and all others. */
 
-/** The free space is looked at again after so many bytes, or so much time. */
+/** Bytes, and time, after which the free space is looked at again. */
 const checkedBytes = 16 * 1024 ** 2;
 const checkedMs = 1_000;
 /** On small disks not more than this part of them has to stay free. */

@@ -15,7 +15,7 @@ import { projectLanguages } from "./project-languages.js";
 
 /** The default style of a layer that has got its first objects: it suits their kind, their number and their names. */
 
-/** From so many on labels keep clear of no points, but of those that are known to have room for them. */
+/** Number of points from which on labels keep clear of no points, but of those that are known to have room for them. */
 const denseRows = 20_000;
 /** Objects, columns of each kind, and characters of a value that are looked at: the layer is locked meanwhile. */
 const sampleRows = 1_000;

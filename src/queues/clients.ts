@@ -28,5 +28,5 @@ export const clientOwners = (client: string): readonly [site: string, client: st
   client,
 ];
 
-/** A site may do so many times what each of its networks may, as there can be thousands of people. */
+/** Factor by which a site may do more than each of its networks, as there can be thousands of people. */
 export const siteFactor = 16;

@@ -3,7 +3,7 @@
 export interface BatchedReadsOptions<Key, Value> {
   /** One value for each key, in the order of the keys. */
   readonly read: (keys: Key[]) => Promise<readonly Value[]>;
-  /** A batch of so many keys is sent without waiting for others. */
+  /** Number of keys of a batch that is sent without waiting for others. */
   readonly maxKeys: number;
   /** Resolves when the sockets that had something to read have been served: `Clock.turn`. */
   readonly turn: () => Promise<void>;

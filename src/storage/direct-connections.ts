@@ -28,7 +28,7 @@ export class DirectConnections {
     this.server = new KnownServer(
       () => this.ask(),
       (server, isFirst) => {
-        // Whoever hears of changes by the one before would hear nothing of this one.
+        // A listener on the connection before would hear nothing of this one.
         open.closeThoseOf((_host, client) => (this.servers.get(client as pg.Client) ?? server) !== server);
         serverChanged(isFirst);
       },

@@ -90,7 +90,7 @@ export class LockKeeper {
     }
   }
 
-  /** Whoever has ended hears of nothing any more. Its locks must be free. */
+  /** A holder that has ended hears of nothing any more. Its locks must be free. */
   leave(holder: LockHolder): void {
     this.users.delete(holder);
   }

@@ -15,7 +15,7 @@ const mostBytes = 8 * 1024 ** 2;
 interface Internals<Row> {
   state: "initialized" | "submitted" | "idle" | "busy" | "done" | "error";
   readonly connection: { readonly stream: Duplex };
-  /** Whoever waits for rows. */
+  /** The reader that waits for rows. */
   _cb: ((error: Error | null, rows: Row[]) => void) | null;
   _rows: Row[];
   /** Called at the end of what was asked for. */

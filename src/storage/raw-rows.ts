@@ -62,7 +62,7 @@ const firstRows = 20;
 const mostRows = 20_000;
 /** Of a portion, where PostgreSQL may work ahead. */
 const aheadBytes = 2 * 1024 ** 2;
-/** A portion that takes longer is for one batch: whoever stops would have to wait for it. */
+/** A portion that takes longer is for one batch: a reader that stops would have to wait for it. */
 const quickMs = 50;
 /** While less than this has come at once, PostgreSQL is slower than this process: it reads less often, and more each time. */
 const fullChunkBytes = 32 * 1024;

@@ -203,7 +203,7 @@ class Reading<Batch> {
   /** The next batch; undefined at the end. */
   async read(size: number): Promise<Batch | undefined> {
     const { connections, lease, statement, request } = this;
-    // Whoever has a turn must have a session: a pooler may have none for it until others have had theirs.
+    // A list that has its turn must have a session: a pooler may have none for it until others have had theirs.
     if (this.beginning) await this.begun(this.beginning);
     const leave = await this.turn();
     if (this.finished) {

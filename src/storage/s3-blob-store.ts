@@ -134,7 +134,7 @@ export class S3BlobStore implements BlobStore {
     this.client.destroy();
   }
 
-  /** Where there is nothing to be moved, nothing happens. What ends in between is done again by whoever asks again. */
+  /** Where there is nothing to be moved, nothing happens. What ends in between is done again by the next request. */
   private async move(from: ObjectPlace, to: ObjectPlace): Promise<void> {
     try {
       await copyObject(this.client, { from, to, partBytes: this.options.copyPartBytes });

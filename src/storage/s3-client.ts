@@ -14,7 +14,7 @@ const mostConnections = 256;
 export interface S3Options {
   readonly address: BlobAddress;
   readonly aws: AwsSettings;
-  /** After so many milliseconds without a byte a request has failed. */
+  /** Time in ms without a byte after which a request has failed. */
   readonly silenceMs?: number | undefined;
   /** How often a request is sent at most; default: `AWS_MAX_ATTEMPTS`, or 3. */
   readonly attempts?: number | undefined;

@@ -1,4 +1,4 @@
-/** Apart from Amazon's client: whoever has no such store does not load that. */
+/** Apart from Amazon's client: an installation without such a store does not load that. */
 
 /** An S3 store did not do what it was asked. The message has no credentials and no signatures, which the client's errors may have. */
 export class S3Failure extends Error {

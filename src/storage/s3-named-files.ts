@@ -53,7 +53,7 @@ export class S3NamedFiles implements NamedFiles {
   async *read(name: string): AsyncGenerator<Uint8Array, void, undefined> {
     const place = this.place(name);
     try {
-      // Whoever reads may take long for a piece, as a program that restores a database does.
+      // A reader may take long for a piece, as a program that restores a database does.
       const open = (first: number, last: number) =>
         openObject(this.client, place, { first, last, signal: undefined });
       yield* readObject(open, {});

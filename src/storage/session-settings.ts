@@ -1,5 +1,5 @@
 /**
- * Settings of every session that this program opens in PostgreSQL, whoever opens it. A process that is gone must not keep its
+ * Settings of every session that this program opens in PostgreSQL, in any of its processes. A process that is gone must not keep its
  * locks: when its machine loses power nobody ends its connections, and one that is stopped still has a kernel that answers.
  */
 

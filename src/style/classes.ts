@@ -16,7 +16,7 @@ import { drawnStyles } from "./symbol.js";
 
 /** Of one legend. */
 const maxClasses = 100;
-/** So many filters are compared, with one another. */
+/** Largest number of filters that are compared with one another. */
 const maxFilters = 300;
 /** Comparisons of filters with objects and with one another, in all: what is left then is not listed. */
 const maxSteps = 2_000_000;

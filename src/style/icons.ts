@@ -12,7 +12,7 @@ import { contentName } from "./pictures.js";
 /** The icons of the installation: those beside this module, and those of a folder of the operator's. */
 
 const shipped = fileURLToPath(new URL("icons", import.meta.url));
-/** All of them are drawn on a square of so many pixels. */
+/** Side in pixels of the square that all of them are drawn on. */
 const shippedSide = 16;
 
 export interface IconSources {

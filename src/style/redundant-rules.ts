@@ -7,7 +7,7 @@ import type { Rule } from "./model.js";
  * in the same way. Mapnik would try them all with each object, and legends would list them.
  */
 
-/** A rule is compared with so many before and after it: of longer styles some redundant rules remain. */
+/** Number of rules before and after a rule that it is compared with: of longer styles some redundant rules remain. */
 const mostCompared = 1_000;
 
 /** A rule with the conditions that its objects all meet. */

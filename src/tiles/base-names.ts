@@ -16,7 +16,7 @@ export const writesNames = onceForEach((style: CompiledStyle): boolean =>
 
 /** Pixels between a name of the base map and what the map has there. */
 const margin = 3;
-/** Within so many pixels of a label with the same text the base map does not repeat it. */
+/** Distance in pixels from a label with the same text within which the base map does not repeat it. */
 const repeatDistance = 50;
 
 /** The style of names that give way. */

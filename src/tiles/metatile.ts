@@ -51,7 +51,7 @@ export interface RenderOptions {
   readonly client: string;
   readonly owner: string;
   /**
-   * The plan at a zoom: if it takes too long, it is refused for a while. Whoever asks for a zoom that nobody else looks at
+   * The plan at a zoom: if it takes too long, it is refused for a while. A client that asks for a zoom that nobody else looks at
    * does not have the others refused.
    */
   readonly about?: string;

@@ -70,7 +70,7 @@ const unitsPerPixel = 2 ** 36;
 const placesPerPixel = 256;
 /** Places in the middle of a pixel, of a horizontal line and an upright one. */
 const middles = `array[${(127 << 8) | 127}, ${(1 << 16) | (127 << 8) | 127}]::bigint[]`;
-/** A pixel that strokes cover so many times over is full. */
+/** How many times over strokes cover a pixel that is full. */
 const fullTimes = 3;
 /** Objects of a pixel whose places are known. */
 const placesKept = 8;

@@ -112,7 +112,7 @@ const onePerPixel = `charts$ as (
 
 /** Smaller charts could not be read. */
 const leastChart = 8;
-/** Of dots on one square of so many pixels a side one is enough. */
+/** Side in pixels of a square in which one dot is enough. */
 const dotSquare = 3;
 /** More dots where a chart could be would cover it, and are below it. */
 const mostOverCharts = 4;

@@ -49,7 +49,7 @@ export function roundIntervals(breaks: readonly number[], round: Rounding = roun
   );
 }
 
-/** Of a class's objects so many may be in the next one for a rounder border between them. */
+/** Share of a class's objects that may be in the next one for a rounder border between them. */
 const movedShare = 1 / 20;
 
 /** How many objects a border may move past, between classes of so many. */

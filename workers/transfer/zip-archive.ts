@@ -21,7 +21,7 @@ export class ByteBudget {
     this.left = total;
   }
 
-  /** Whether so many are left. */
+  /** Whether that number is left. */
   allows(bytes: number): boolean {
     return bytes <= this.left;
   }

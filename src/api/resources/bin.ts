@@ -18,7 +18,7 @@ import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
 import { administered } from "./style-files.js";
 
-/** What was deleted and can be restored. Whoever may delete a thing may restore it, and take it out of the bin for good. */
+/** What was deleted and can be restored. A user who may delete a thing may restore it, and take it out of the bin for good. */
 
 const dayMs = 86_400_000;
 

@@ -126,7 +126,7 @@ async function importFile(
   return answerLayer(services, context, layer.id, { import: importResult(imported, sent.dry_run) });
 }
 
-/** A body without a name is read as GeoJSON: whoever sent something else is told how to say so. */
+/** A body without a name is read as GeoJSON: a client that sent something else is told how to say so. */
 function withFormatHint(error: unknown): unknown {
   if (!(error instanceof Failure) || !error.message.includes("not GeoJSON")) return error;
   const hint = "For another format, name the file in the header X-Filename, or send it as the field `file`.";

@@ -247,7 +247,7 @@ function imageSymbol(layer: LayerNode, style: CompiledStyle, size: number): Draw
   return layer.raster && request ? { request, pictures: [], blob: layer.raster.drawn } : undefined;
 }
 
-/** Patterns of pixels are enlarged ahead of drawing, up to so many times. */
+/** Largest factor by which patterns of pixels are enlarged ahead of drawing. */
 const maxPatternScale = 4;
 
 function illustrated(services: Services, map: MapState, drawing: SymbolDrawing, size: number): DrawnSymbol {

@@ -128,7 +128,7 @@ const ways = ["publish", "full"].flatMap((type) => [false, true].map((css) => ({
 /** States of the trees of maps, by what is shown. */
 const treeStates = new WeakMap<MapState, Map<string, Promise<string>>>();
 
-/** The state of the whole tree, whoever may read how much of it. */
+/** The state of the whole tree, however much of it the caller may read. */
 function treeState(map: MapState, { type, css }: (typeof ways)[number], pause: Pause): Promise<string> {
   const known = treeStates.get(map) ?? new Map<string, Promise<string>>();
   treeStates.set(map, known);

@@ -18,7 +18,7 @@ declare global {
 }
 
 const tileSize = 256;
-/** So many zooms before the map's own are the tiles that are there first on a slow line. */
+/** Number of zooms before the map's own at which tiles are shown first on a slow line. */
 const coarser = 2;
 
 /** Shows the tiles as the map will show them: browsers ask once for a picture that a page has twice. */

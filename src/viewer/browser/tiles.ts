@@ -18,7 +18,7 @@ export interface TileEvents {
   complete(): void;
 }
 
-/** After so many attempts the user is told. */
+/** Failed attempts before the user is told. */
 const attempts = 4;
 const firstPauseMs = 600;
 const longestPauseMs = 60_000;
@@ -26,7 +26,7 @@ const longestPauseMs = 60_000;
 /** Symbols and labels of what changed reach into tiles beside it. */
 const reachTiles = 2;
 
-/** So many zooms closer the names on a tile are large, but can be read. */
+/** Number of zooms by which a tile may be enlarged: its names are large then, but can be read. */
 const readableZooms = 1;
 
 class RetryingTiles extends L.TileLayer {

@@ -17,7 +17,7 @@ import { isDark, onDark, onLight } from "../shades.js";
 
 /** Of a square of the grid, in pixels: narrower ones have no room for a number, wider ones would not part evenly around the world. */
 const [leastSide, mostSide] = [24, 128];
-/** A circle of so many objects is the largest. */
+/** Number of objects from which on a circle is the largest. */
 const many = 100_000;
 /** Width of the marker of an object that is alone. */
 const aloneWidth = 10;

@@ -81,7 +81,7 @@ export const extendedBefore = (setting: string): Buffer =>
 export class SettingAnswer {
   /** Whether it has come: what comes then is the answer to what was asked for. */
   isComplete = false;
-  /** The setting was refused: whoever asked must not get what follows. */
+  /** The setting was refused: its caller must not get what follows. */
   hasFailed = false;
   private rest: Buffer | undefined;
 

@@ -29,7 +29,7 @@ export async function* readRows(
     const bytes = rows.reduce((sum, row) => sum + rowBytes(row), 0);
     size = Math.max(1, Math.min(4 * size, 2_000, Math.floor((batchBytes * rows.length) / (bytes + 1))));
     next = cursor.next(size);
-    // Whoever asks for the next batch gets its error; after a failure nobody asks.
+    // The request for the next batch gets its error; after a failure there is none.
     next.catch(() => undefined);
     yield rows;
   }

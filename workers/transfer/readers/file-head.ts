@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from "node:fs";
 
-/** The first bytes of a file, at most so many. */
+/** The first bytes of a file. */
 export function headOf(path: string, most: number): Buffer {
   const bytes = Buffer.alloc(most);
   const file = openSync(path, "r");

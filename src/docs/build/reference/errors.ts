@@ -5,7 +5,7 @@ import { type ExecutionCode, executionCodes } from "../../../errors.js";
 interface Advice {
   /** What happened. */
   readonly meaning: string;
-  /** What whoever gets it does. */
+  /** What the client does about it. */
   readonly remedy: string;
 }
 

@@ -6,7 +6,7 @@ import { goesOn } from "./problem.js";
 
 /** How often is asked. */
 const pollMs = 400;
-/** After so many questions without an answer, at five times that, the user is told. */
+/** Questions without an answer after which the user is told, at five times that. */
 const mostUnanswered = 150;
 
 /** Why something ends that the user does not want any more. */

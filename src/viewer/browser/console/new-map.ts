@@ -15,7 +15,7 @@ export interface Asked {
   key?: string | undefined;
 }
 
-/** So many have a number, the others letters that nobody has. */
+/** Codes with a number that are tried; the others have letters that nobody has. */
 const numbered = 3;
 const mostCodes = 6;
 

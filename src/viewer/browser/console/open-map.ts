@@ -24,7 +24,7 @@ export interface OpenMapParts {
   readonly style: StylePanel;
 }
 
-/** Tiles name so many layers: what lies longer in addresses than servers read is left to the map's own choice. */
+/** Largest number of layers that addresses of tiles name: servers read no longer ones, so that beyond it the map's own choice is shown. */
 const mostNamed = 200;
 
 /** The map that is open: its tree, in the panel and as tiles, as the server has it. */

@@ -1,6 +1,6 @@
 import { ServerError } from "../map-server.js";
 
-/** So many changes may wait for their turn. */
+/** Largest number of changes that wait for their turn. */
 const mostWaiting = 50;
 
 /** Changes that are made one after the other, each of what the one before has left. */
