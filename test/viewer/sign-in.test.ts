@@ -207,3 +207,18 @@ t.test("a page shows maps of its project, and nothing of others, wherever it is 
   await page.waitForSelector(".chooser-title:has-text('Garden')");
   await page.context().close();
 });
+
+t.test("an open map that is made private says so, and opens again to those who sign in", async (t) => {
+  const token = await server.token("admin");
+  const open = (isOpen: boolean) =>
+    server.api("PATCH", "town/", { token, body: { has_publication: isOpen } });
+  const { page } = await openPage(browser, `${server.url}/#project=p&map=town&z=4&lat=10&lon=10`);
+  await open(false);
+  await page.waitForSelector("text=This map is private");
+  t.equal(await page.locator(".layers").isVisible(), false, "nothing of it is shown any more");
+  await signIn(page, "viewer", "viewerviewer");
+  await pictureComplete(page);
+  await soon(t).match(() => page.url(), /map=town&z=4&lat=10/);
+  await page.context().close();
+  await open(true);
+});

@@ -334,13 +334,23 @@ export class Viewer {
       const isSame = JSON.stringify(elements) === JSON.stringify(this.tree.elements);
       if (ifOther && isSame && before === this.ownBase) return;
       this.tree = new LayerTree(elements, this.tree.selection);
-    } catch {
-      // Who may not read the map any more is told with the next tile.
+    } catch (error) {
+      if (opening === this.opening) this.unreadable(error, mapId);
       return;
     }
     this.showLayers(this.tree, this.layers.base);
     this.layersChanged();
     this.renewTiles(undefined);
+  }
+
+  /** Who may not read the open map any more is told; what else went wrong may pass, and what is shown stays. */
+  private unreadable(error: unknown, mapId: MapId): void {
+    const status = error instanceof ServerError ? error.status : undefined;
+    if (status === 401 && this.parts.sessions.of(mapId.project)) void this.checkSession();
+    else if (status === 401 || status === 403 || status === 404) {
+      const { address } = this;
+      this.showFailure(error, () => void this.open(mapId, address));
+    }
   }
 
   private showLayers(tree: LayerTree, choice: BaseChoice): void {
@@ -587,11 +597,16 @@ export class Viewer {
   /** Tiles may fail because the session has ended: this is asked at the first, before many more are refused. */
   private async checkSession(): Promise<void> {
     const project = this.mapId?.project;
-    if (project === undefined || this.isSessionChecked || !this.parts.sessions.of(project)) return;
+    if (project === undefined || this.isSessionChecked) return;
     this.isSessionChecked = true;
     window.setTimeout(() => {
       this.isSessionChecked = false;
     }, sessionCheckMs);
+    // Who is not signed in may see less than before, too.
+    if (!this.parts.sessions.of(project)) {
+      await this.mapChanged({ ifOther: true });
+      return;
+    }
     if (await this.parts.server.checkSession(project)) return;
     this.toasts.show(this.parts.locale.t("sessionEnded"), "bad");
     // Who signs in again finds the view that was asked for last.
