@@ -152,11 +152,19 @@ t.test("what others have done meanwhile stays", async (t) => {
   await page.fill("#style-text-field", mine);
   await patch({ parent_id: folder.id, css_style: theirs });
   await page.click(".style-footer .main");
-  await page.waitForSelector(".style-problem:has-text('Somebody else has changed it')");
+  await page.waitForSelector(".style-problem:has-text('Somebody else has changed this style')");
   t.equal((await layer()).css_style, theirs);
   t.equal(await page.inputValue("#style-text-field"), mine, "the draft is kept");
   await page.click(".style-footer .main");
   await soon(t).equal(async () => (await layer()).css_style, mine);
+
+  // Told as soon as the page sees it, not only when it is saved.
+  await page.fill("#style-text-field", `${mine} /* more */`);
+  await patch({ parent_id: folder.id, css_style: theirs });
+  await focus(page, "b");
+  await page.keyboard.press("Alt+ArrowUp");
+  await page.waitForSelector(".style-problem:has-text('Somebody else has changed this style')");
+  t.equal(await page.inputValue("#style-text-field"), `${mine} /* more */`);
   await page.context().close();
 });
 

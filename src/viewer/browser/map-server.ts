@@ -270,11 +270,6 @@ export class MapServer {
     return this.get(project, [map, "layers"], { ...layersQuery(this.lng(project)), type: "full" });
   }
 
-  /** The layers and folders that are published. */
-  publishedLayers({ project, map }: MapId): Promise<TreeElement[]> {
-    return this.askForLayers({ project, map }, this.lng(project));
-  }
-
   private askForLayers({ project, map }: MapId, lng: string | undefined): Promise<TreeElement[]> {
     return this.get(project, [map, "layers"], layersQuery(lng));
   }

@@ -57,6 +57,7 @@ export class PopupMenu {
   }
 
   close(): void {
+    if (!this.element.matches(":popover-open")) return;
     this.element.hidePopover();
     this.opener?.focus({ preventScroll: true });
   }

@@ -10,8 +10,14 @@ export interface ToastAction {
 export class Toasts {
   readonly element = h("div", { class: "toasts", role: "status", "aria-live": "polite" });
   private readonly timers = new Map<string, number>();
+  /** What had the focus before a message. */
+  private before: HTMLElement | undefined;
 
-  constructor(private readonly t: Translate) {}
+  constructor(private readonly t: Translate) {
+    this.element.addEventListener("focusin", ({ relatedTarget: from }) => {
+      if (from instanceof HTMLElement && !this.element.contains(from)) this.before = from;
+    });
+  }
 
   /** Shows a text for some seconds; if it is already shown, only restarts its timer. */
   show(text: string, tone: "plain" | "good" | "bad" = "plain", action?: ToastAction): void {
@@ -21,10 +27,7 @@ export class Toasts {
     if (old !== undefined && action) this.hide(text);
     else if (old !== undefined) {
       window.clearTimeout(old);
-      this.timers.set(
-        text,
-        window.setTimeout(() => this.hide(text), seconds * 1000),
-      );
+      this.hideLater(text, seconds);
       return;
     }
     const toast = h(
@@ -52,17 +55,26 @@ export class Toasts {
     this.element.append(toast);
     while (this.element.children.length > 3)
       this.hide((this.element.firstElementChild as HTMLElement).dataset.text!);
-    this.timers.set(
-      text,
-      window.setTimeout(() => this.hide(text), seconds * 1000),
-    );
+    this.hideLater(text, seconds);
+  }
+
+  private hideLater(text: string, seconds: number): void {
+    const hide = () => {
+      // Whoever is about to press something in it is not hurried.
+      if (this.element.contains(document.activeElement)) this.hideLater(text, seconds);
+      else this.hide(text);
+    };
+    this.timers.set(text, window.setTimeout(hide, seconds * 1000));
   }
 
   private hide(text: string): void {
     window.clearTimeout(this.timers.get(text));
     this.timers.delete(text);
     for (const toast of this.element.querySelectorAll<HTMLElement>(".toast")) {
-      if (toast.dataset.text === text) toast.remove();
+      if (toast.dataset.text !== text) continue;
+      const hadFocus = toast.contains(document.activeElement);
+      toast.remove();
+      if (hadFocus) this.before?.focus({ preventScroll: true });
     }
   }
 }

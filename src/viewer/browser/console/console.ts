@@ -6,15 +6,17 @@ import { h } from "../dom.js";
 import type { Language } from "../language.js";
 import type { TreeItem } from "../layer-tree.js";
 import { LayersPanel } from "../layers-panel.js";
-import { type MapId, type MapServer, ServerError } from "../map-server.js";
+import { type MapId, type MapInfo, type MapServer, ServerError } from "../map-server.js";
 import { PopupMenu } from "../popup-menu.js";
 import type { Sessions } from "../sessions.js";
 import { Stage } from "../stage.js";
 import { Dialogs } from "./dialogs.js";
 import { DropTarget } from "./drop-target.js";
 import { Edits } from "./edits.js";
+import { keepFocus } from "./focus.js";
 import { Header } from "./header.js";
 import { Home } from "./home.js";
+import { HomeActions } from "./home-actions.js";
 import { Importer } from "./importer.js";
 import { MapCanvas } from "./map-canvas.js";
 import { MapEdits } from "./map-edits.js";
@@ -52,6 +54,7 @@ export class Console {
   private readonly menu = new PopupMenu();
   private readonly style: StylePanel;
   private readonly home: Home;
+  private readonly homeActions: HomeActions;
   private readonly drop: DropTarget;
   private readonly edits: Edits;
   private readonly changes: MapEdits;
@@ -101,6 +104,7 @@ export class Console {
       closed: (item) => {
         rows.choose(undefined);
         if (item) rows.focus(item.element.id);
+        this.map.keepFocus();
       },
     });
     const { dialogs, changes, layers, style } = this;
@@ -131,18 +135,22 @@ export class Console {
     );
     const reload = () => this.navigation.loadProject();
     this.publishing = new Publishing({ place, map, changes, dialogs, button: toolbar.main, reload });
+    const open = ({ code }: MapInfo) => void this.navigation.go({ project: place.projectCode!, map: code });
     this.home = new Home(t, {
-      choose: ({ code }) => void this.navigation.go({ project: place.projectCode!, map: code }),
+      choose: open,
+      menu: (info, opener) => this.homeActions.openMenu(info, opener),
       newMap: () => void this.newMap(),
       upload: this.drop.button("button main", t("chooseFiles")),
     });
+    const { home } = this;
+    this.homeActions = new HomeActions({ place, home, menu, changes, turns, dialogs, open, reload });
     const add = this.drop.button("button wide add-data", t("addData"));
     layers.element.append(h("div", { class: "layers-add" }, add));
     this.side = h("div", { class: "side", hidden: true }, chooser.element, layers.element);
     canvas.view.panels = { side: this.side, object: style.element };
     root.append(
       canvas.progress,
-      this.home.element,
+      home.element,
       this.side,
       toolbar.element,
       style.element,
@@ -175,10 +183,12 @@ export class Console {
     return new Importer(this.edits, this.parts.locale.t, {
       project: () => place.projectCode!,
       mayHide: () => place.mayAdminister,
+      names: () => new Set(place.project?.maps.map(({ name, code }) => name || code)),
       opened: (map) => this.openMade(map),
       imported: (map, layerIds) =>
         this.imported(map, layerIds).catch((error: unknown) => this.dialogs.tell(error)),
       removed: (map, isMapGone) => this.removed(map, isMapGone),
+      closed: () => this.keepFocus(),
     });
   }
 
@@ -193,21 +203,24 @@ export class Console {
   }
 
   private showHome(): void {
+    const left = this.place.mapId?.map;
     this.closeMap();
     this.showHeader();
     this.stage.clear();
     this.root.classList.add("at-home");
-    this.home.show(this.place.project!);
+    this.home.show(this.place.project!, left);
   }
 
   private async open(mapId: MapId, isCurrent: () => boolean): Promise<void> {
-    await this.map.open(mapId, isCurrent, () => {
+    const shows = () => {
       this.root.classList.remove("at-home");
       this.home.hide();
       this.stage.clear();
       this.side.hidden = false;
       this.showHeader();
-    });
+    };
+    await this.map.open(mapId, isCurrent, shows);
+    this.map.keepFocus();
   }
 
   private saveStyle(item: TreeItem, css: string): Promise<readonly string[]> {
@@ -255,6 +268,12 @@ export class Console {
     else await this.map.reload().catch(() => undefined); // the card tells what went wrong
   }
 
+  private keepFocus(): void {
+    this.map.keepFocus();
+    this.home.keepFocus();
+    keepFocus(this.stage.element.querySelector("button"));
+  }
+
   /** In the middle of something, which goes on afterwards. */
   private async signInAgain(project: string): Promise<boolean> {
     const isSignedIn = await this.signIns.again(project);
@@ -297,6 +316,7 @@ export class Console {
       actions: [{ label: t("signIn"), isMain: true, press: () => void this.signIn() }],
       link: h("a", { href: "./" }, t("openViewer")),
     });
+    this.keepFocus();
   }
 
   private showFailure(error: unknown, retry: () => void): void {
@@ -310,5 +330,6 @@ export class Console {
       ...(this.place.mayEdit(undefined) ? [{ label: t("maps"), press: () => this.showHome() }] : []),
     ];
     this.stage.message({ icon: "alert", title: t("failedTitle"), text, actions });
+    this.keepFocus();
   }
 }

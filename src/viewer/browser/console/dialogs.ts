@@ -13,8 +13,10 @@ export class Dialogs {
     this.toasts = new Toasts(locale.t);
   }
 
-  /** Tells what went wrong. */
-  tell(error: unknown): void {
-    this.toasts.show(problemText(error, this.locale.t), "bad");
+  /** Tells what went wrong. @param again offered to be done once more */
+  tell(error: unknown, again?: () => void): void {
+    const { t } = this.locale;
+    const action = again && { label: t("repeat"), press: again };
+    this.toasts.show(problemText(error, t), "bad", action);
   }
 }

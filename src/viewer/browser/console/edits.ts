@@ -11,8 +11,16 @@ export interface EditOptions {
   readonly body?: unknown;
   /** Makes sure that an operation that is sent twice is done once. */
   readonly key?: string;
+  /** The ETag of what it is meant for; of another state the server changes nothing (412). */
+  readonly match?: string | undefined;
   /** Whether it is not worth asking to sign in. */
   readonly isQuiet?: boolean;
+}
+
+/** What was read, and of which state it is. */
+export interface Read<Value> {
+  readonly value: Value;
+  readonly etag: string | undefined;
 }
 
 /** An import that goes on at the server. */
@@ -67,12 +75,30 @@ export class Edits {
   ) {}
 
   /** @throws ServerError */
-  send<T>(
+  async send<T>(
     project: string,
     method: string,
     segments: readonly string[],
-    { query = {}, body, key, isQuiet = false }: EditOptions = {},
+    options: EditOptions = {},
   ): Promise<T> {
+    return (await this.ask<T>(project, method, segments, options)).value;
+  }
+
+  /** Reads what will be changed. @throws ServerError */
+  read<T>(
+    project: string,
+    segments: readonly string[],
+    options: Pick<EditOptions, "query" | "isQuiet"> = {},
+  ): Promise<Read<T>> {
+    return this.ask(project, "GET", segments, options);
+  }
+
+  private ask<T>(
+    project: string,
+    method: string,
+    segments: readonly string[],
+    { query = {}, body, key, match, isQuiet = false }: EditOptions,
+  ): Promise<Read<T>> {
     const address = withQuery(`api/2.8/${path(project, ...segments)}`, query);
     const work = async () => {
       const init = {
@@ -81,6 +107,7 @@ export class Edits {
           ...this.headers(project),
           ...(body !== undefined && { "content-type": "application/json" }),
           ...(key !== undefined && { "idempotency-key": key }),
+          ...(match !== undefined && { "if-match": match }),
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
       };
@@ -95,7 +122,7 @@ export class Edits {
         throw new ServerError(0, undefined);
       });
       if (!reply.ok) throw failureOf(reply.status, text, reply.headers.get("retry-after"));
-      return parsed<T>(text);
+      return { value: parsed<T>(text), etag: reply.headers.get("etag") ?? undefined };
     };
     return isQuiet ? work() : this.inSession(project, work);
   }
@@ -105,26 +132,27 @@ export class Edits {
    * @param progress is told the sent part, from 0 to 1
    * @throws ServerError, the signal's reason
    */
-  upload(
+  upload<T>(
     project: string,
     segments: readonly string[],
     files: readonly File[],
     {
+      query,
       progress,
       signal,
       key,
     }: {
+      readonly query: Query;
       readonly progress: (part: number) => void;
       readonly signal: AbortSignal;
       readonly key: string;
     },
-  ): Promise<ImportJob> {
-    const query = { action: 1, async: 1, partial: 1 };
+  ): Promise<T> {
     const address = withQuery(`api/2.8/${path(project, ...segments)}`, query);
     return this.inSession(
       project,
       () =>
-        new Promise<ImportJob>((resolve, reject) => {
+        new Promise<T>((resolve, reject) => {
           signal.throwIfAborted();
           const form = new FormData();
           for (const file of files) form.append("file", file, file.name);
@@ -143,7 +171,7 @@ export class Edits {
               reject(
                 failureOf(request.status, request.responseText, request.getResponseHeader("retry-after")),
               );
-            else resolve(Promise.resolve(request.responseText).then(parsed<ImportJob>));
+            else resolve(Promise.resolve(request.responseText).then(parsed<T>));
           });
           request.open("POST", address);
           const headers = { ...this.headers(project), "idempotency-key": key };

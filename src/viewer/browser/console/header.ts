@@ -1,5 +1,6 @@
 import { formatAddress, parseAddress } from "../address.js";
 import type { DataLanguages } from "../data-languages.js";
+import { h, icon } from "../dom.js";
 import { type Language, rememberLanguage } from "../language.js";
 import { MapChooser } from "../map-chooser.js";
 import type { MapId } from "../map-server.js";
@@ -28,6 +29,8 @@ export interface HeaderEvents {
 export class Header {
   readonly chooser: MapChooser;
   readonly toolbar: Toolbar;
+  /** The way back to all maps. */
+  private readonly home: HTMLAnchorElement;
 
   constructor(
     private readonly parts: HeaderParts,
@@ -35,6 +38,13 @@ export class Header {
   ) {
     const { t, place, dataLanguages } = parts;
     this.chooser = new MapChooser(t, (mapId) => events.choose(mapId));
+    this.home = h(
+      "a",
+      { class: "to-home", title: t("allMaps") },
+      icon("chevronLeft"),
+      h("span", {}, t("allMaps")),
+    );
+    this.chooser.element.firstElementChild?.prepend(this.home);
     this.toolbar = new Toolbar(
       t,
       parts.language,
@@ -64,6 +74,8 @@ export class Header {
     toolbar.showUser(signIns.login);
     toolbar.languages.showData(project?.languages ?? [], code && dataLanguages.of(code));
     toolbar.main.hidden = mapId === undefined;
+    // With its path: the page has a base, from which fragments alone would lead away.
+    this.home.href = `${location.pathname}${formatAddress({ ...parseAddress(""), project: code })}`;
     const viewer = mapId && {
       icon: "eye" as const,
       label: t("openViewer"),

@@ -49,7 +49,7 @@ export class ImportCard {
     this.element.dataset.state = "running";
     this.bar.hidden = false;
     this.detail.hidden = true;
-    this.actions.replaceChildren(button({ class: "text-button" }, cancel, this.t("cancel")));
+    this.offer(button({ class: "text-button" }, cancel, this.t("cancel")));
     this.working({ phase: "waiting", features: 0 });
   }
 
@@ -68,6 +68,7 @@ export class ImportCard {
 
   done({ features, bad, rows }: Pick<ImportResult, "features" | "bad" | "rows">): void {
     this.end("done");
+    this.offer(this.dismissal);
     const text = this.t("importDone", { n: features - bad });
     this.state.replaceChildren(icon("check"), text);
     this.events.say(text);
@@ -77,9 +78,7 @@ export class ImportCard {
     }
     this.element.dataset.state = "partly";
     this.tell(this.t("importBad", { n: bad }));
-    this.actions.prepend(
-      button({ class: "text-button" }, () => saveReport(this.name, rows), this.t("importReport")),
-    );
+    this.offer(this.report(rows), this.dismissal);
   }
 
   failed({ text, detail }: Omit<Problem, "mayPass">, rows: readonly BadRow[], again: () => void): void {
@@ -87,25 +86,34 @@ export class ImportCard {
     this.state.replaceChildren(icon("alert"), text);
     this.events.say(text);
     if (detail) this.tell(detail);
-    this.actions.prepend(
-      ...(rows.length > 0
-        ? [button({ class: "text-button" }, () => saveReport(this.name, rows), this.t("importReport"))]
-        : []),
+    this.offer(
+      ...(rows.length > 0 ? [this.report(rows)] : []),
       button({ class: "text-button" }, again, this.t("retry")),
+      this.dismissal,
     );
   }
 
   private end(state: "done" | "failed"): void {
     this.element.dataset.state = state;
     this.bar.hidden = true;
+    this.detail.hidden = true;
+  }
+
+  private report(rows: readonly BadRow[]): HTMLElement {
+    return button({ class: "text-button" }, () => saveReport(this.name, rows), this.t("importReport"));
+  }
+
+  private get dismissal(): HTMLElement {
     const label = this.t("dismiss", { name: this.name });
-    this.actions.replaceChildren(
-      button(
-        { class: "icon-button small", "aria-label": label, title: label },
-        this.events.close,
-        icon("close"),
-      ),
-    );
+    const attributes = { class: "icon-button small", "aria-label": label, title: label };
+    return button(attributes, this.events.close, icon("close"));
+  }
+
+  /** Shows what can be done now. Whoever is here by keys stays here. */
+  private offer(...actions: readonly HTMLElement[]): void {
+    const hadFocus = this.actions.contains(document.activeElement);
+    this.actions.replaceChildren(...actions);
+    if (hadFocus) actions[0]?.focus();
   }
 
   private tell(text: string): void {

@@ -1,8 +1,9 @@
 import { h } from "../dom.js";
 import { type MapId, ServerError } from "../map-server.js";
 import type { Translate } from "../texts.js";
-import { type BadRow, type Edits, newKey } from "./edits.js";
+import { type BadRow, type Edits, type ImportJob, newKey } from "./edits.js";
 import { type FileGroup, groupFiles } from "./file-groups.js";
+import { keepFocus } from "./focus.js";
 import { ImportCard } from "./import-card.js";
 import { endOf, unwanted } from "./import-end.js";
 import { removeEmpty } from "./leftovers.js";
@@ -16,12 +17,16 @@ export interface ImporterEvents {
   project(): string;
   /** Whether a new map may stay hidden until it is published. */
   mayHide(): boolean;
+  /** Names that maps have already. */
+  names(): ReadonlySet<string>;
   /** A map was made for what comes. */
   opened(map: MapId): Promise<void>;
   /** A layer has got its objects. @param layerIds of it and those before it, of files that came together */
   imported(map: MapId, layerIds: readonly number[]): Promise<void>;
   /** Nothing came of it: what was made for it is gone. */
   removed(map: MapId, isMapGone: boolean): Promise<void>;
+  /** No files are listed any more. */
+  closed(): void;
 }
 
 interface Layer {
@@ -136,8 +141,9 @@ export class Importer {
       const { layer } = task;
       const segments = [map.map, "layers", layer.code, "import"];
       const progress = (part: number) => card.uploading(part);
-      const options = { progress, signal, key: keys.files };
-      task.job ??= (await this.edits.upload(map.project, segments, group.files, options)).id;
+      const query = { action: 1, async: 1, partial: 1 };
+      const options = { query, progress, signal, key: keys.files };
+      task.job ??= (await this.edits.upload<ImportJob>(map.project, segments, group.files, options)).id;
       const result = await endOf(
         this.edits,
         { project: map.project, segments: [...segments, task.job] },
@@ -172,7 +178,7 @@ export class Importer {
   }
 
   private place(): NewPlace {
-    return { project: this.events.project(), mayHide: this.events.mayHide() };
+    return { project: this.events.project(), mayHide: this.events.mayHide(), names: this.events.names() };
   }
 
   private newLayer({ project, map }: MapId, name: string, key: string): Promise<Layer> {
@@ -212,10 +218,14 @@ export class Importer {
   }
 
   private async dismiss(task: Task): Promise<void> {
-    task.card.element.remove();
+    const { element } = task.card;
+    const beside = element.nextElementSibling ?? element.previousElementSibling;
+    element.remove();
+    keepFocus(beside?.querySelector<HTMLElement>("button"));
     this.tasks.delete(task);
     this.stopped.delete(task);
     this.element.hidden = this.list.children.length === 0;
+    if (this.element.hidden) this.events.closed();
     // An import whose end is not known goes on, and its layer gets what was sent.
     if (task.job === undefined) await this.undo(task);
   }

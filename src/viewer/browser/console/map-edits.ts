@@ -1,120 +1,205 @@
-import type { TreeItem } from "../layer-tree.js";
-import { type MapId, type MapServer, ServerError } from "../map-server.js";
-import { type Edits, newKey } from "./edits.js";
-import { publicationOf, type ReadersSee, readersSee, type Trees } from "./publication.js";
+import type { TreeElement, TreeItem } from "../layer-tree.js";
+import type { MapId, MapServer } from "../map-server.js";
+import { layersQuery } from "../paths.js";
+import { inBin } from "./bin.js";
+import { Conflict, changeRead } from "./conflict.js";
+import { type Edits, newKey, type Read } from "./edits.js";
+import { publicationOf, type ReadersSee, readersSee } from "./publication.js";
 import type { TreePlace } from "./tree-editing.js";
 
-/** What was deleted, as the bin lists it. */
-interface BinEntry {
-  readonly id: number;
-  readonly kind: string;
-  readonly code: string;
-  /** Code of the map that it was in. */
-  readonly map: string;
-}
-
 /** A layer or folder, as it is now. */
-interface Node {
-  readonly parent_id: number;
-  readonly css_style?: string;
+type Node = Pick<TreeElement, "name" | "parent_id" | "css_style">;
+/** A map. */
+export interface MapNow {
+  readonly name: string;
+  readonly has_publication: boolean;
+}
+/** What readers see of a map, as somebody has looked at it. */
+export interface Shown {
+  readonly see: ReadersSee;
+  /** The tree that is published. */
+  readonly published: readonly TreeElement[];
 }
 
-/** Changes of a map, its layers and folders. All throw ServerError. */
+/** What it is called. */
+const titleOf = ({ name, code }: { readonly name?: string; readonly code: string }): string => name || code;
+/** Of a publication: all that can be changed. */
+const digestOf = (elements: readonly TreeElement[]): string =>
+  JSON.stringify(
+    elements.map(({ id, parent_id, map_layer_id, selected, icon }) => [
+      id,
+      parent_id,
+      map_layer_id,
+      selected,
+      icon,
+    ]),
+  );
+
+/**
+ * Changes of a map, its layers and folders, each for the state that was read before it: what others change meanwhile stays.
+ * All throw ServerError, and Conflict when somebody else has changed the same.
+ */
 export class MapEdits {
   constructor(
     private readonly edits: Edits,
     private readonly server: MapServer,
   ) {}
 
-  /** Without a parent it would go to the map's root, and the one that the page knows may be another one by now. */
-  private async change(
-    mapId: MapId,
-    item: TreeItem,
-    changeOf: (now: Node) => Readonly<Record<string, unknown>>,
-  ) {
-    const segments = [mapId.map, item.isFolder ? "folders" : "layers", item.element.code];
-    const now = await this.edits.send<Node>(mapId.project, "GET", segments);
-    const options = {
-      body: { parent_id: now.parent_id, ...changeOf(now) },
-      query: { lng: this.server.lng(mapId.project) },
-    };
-    return this.edits.send<{ readonly notices?: readonly string[] }>(
-      mapId.project,
-      "PATCH",
-      segments,
-      options,
-    );
-  }
-
   rename(mapId: MapId, item: TreeItem, name: string): Promise<unknown> {
-    return this.change(mapId, item, () => ({ name }));
+    return this.change(mapId, item, { name }, (now) => {
+      if (now.name !== item.element.name && now.name !== name)
+        throw new Conflict("conflictName", { name: titleOf({ ...item.element, name: now.name }) });
+    });
   }
 
   move(mapId: MapId, item: TreeItem, { parentId, sort }: TreePlace): Promise<unknown> {
-    return this.change(mapId, item, () => ({ parent_id: parentId, sort }));
+    return this.change(mapId, item, { parent_id: parentId, sort }, (now) => {
+      if (now.parent_id !== item.element.parent_id) throw new Conflict("conflictPlace", { name: item.title });
+    });
   }
 
-  /** @returns what the server notes about the style @throws ServerError 412 when it is not the one that the item has */
+  /** @returns what the server notes about the style */
   async style(mapId: MapId, item: TreeItem, css: string): Promise<readonly string[]> {
-    const answer = await this.change(mapId, item, ({ css_style }) => {
-      if ((css_style ?? "") !== (item.element.css_style ?? "")) throw new ServerError(412, undefined);
-      return { css_style: css };
+    const answer = await this.change(mapId, item, { css_style: css }, (now) => {
+      if (now.css_style !== css && !hasStyleOf(now, item)) throw new Conflict("conflictStyle");
     });
     return answer.notices ?? [];
   }
 
-  remove({ project, map }: MapId, { isFolder, element }: TreeItem): Promise<unknown> {
-    return this.edits.send(project, "DELETE", [map, isFolder ? "folders" : "layers", element.code]);
+  remove(mapId: MapId, item: TreeItem): Promise<unknown> {
+    const { project } = mapId;
+    const segments = this.segmentsOf(mapId, item);
+    const read = () =>
+      this.node(mapId, item, (now) => {
+        const isSame = now.name === item.element.name && (item.isFolder || hasStyleOf(now, item));
+        if (!isSame) throw new Conflict("conflictDelete", { name: item.title });
+      });
+    return changeRead(read, (_now, match) => this.edits.send(project, "DELETE", segments, { match }));
   }
 
-  /** Where what was deleted lies in the bin; undefined = it is not kept. @throws ServerError */
-  async inBin({ project, map }: MapId, { isFolder, element }: TreeItem): Promise<number | undefined> {
-    // Others delete things, too.
-    const query = { limit: 20 };
-    const { entries } = await this.edits.send<{ readonly entries: readonly BinEntry[] }>(
-      project,
-      "GET",
-      ["bin"],
-      { query },
+  /** @param seen the map as the user has seen it */
+  async removeMap({ project, map }: MapId, seen: MapNow): Promise<unknown> {
+    const read = async () => {
+      const now = await this.map({ project, map });
+      if (now.value.name !== seen.name) throw new Conflict("conflictDelete", { name: seen.name || map });
+      return now;
+    };
+    return changeRead(read, (_now, match) => this.edits.send(project, "DELETE", [map], { match }));
+  }
+
+  /** A map, to be changed. */
+  map({ project, map }: MapId): Promise<Read<MapNow>> {
+    return this.edits.read(project, [map], { query: { lng: this.server.lng(project) } });
+  }
+
+  /** @param seen the map as the user has seen it @returns as it is then */
+  changeMap(
+    mapId: MapId,
+    seen: MapNow,
+    { isPublic, title }: { readonly isPublic?: boolean; readonly title?: string },
+  ): Promise<MapNow> {
+    const { project, map } = mapId;
+    const body = {
+      ...(isPublic !== undefined && { has_publication: isPublic }),
+      ...(title !== undefined && { name: title }),
+    };
+    const read = async () => {
+      const now = await this.map(mapId);
+      const { name, has_publication } = now.value;
+      if (title !== undefined && name !== seen.name && name !== title)
+        throw new Conflict("conflictName", { name: name || map });
+      if (isPublic !== undefined && has_publication !== seen.has_publication && has_publication !== isPublic)
+        throw new Conflict("conflictPublic");
+      return now;
+    };
+    const query = { lng: this.server.lng(project) };
+    return changeRead(read, (_now, match) =>
+      this.edits.send<MapNow>(project, "PATCH", [map], { body, query, match }),
     );
-    const kind = isFolder ? "folder" : "layer";
-    return entries.find((entry) => entry.kind === kind && entry.code === element.code && entry.map === map)
-      ?.id;
+  }
+
+  /** Where what was deleted lies in the bin; undefined = it is not kept. */
+  inBin({ project, map }: MapId, { isFolder, element }: TreeItem): Promise<number | undefined> {
+    return inBin(this.edits, project, { kind: isFolder ? "folder" : "layer", code: element.code, map });
+  }
+
+  /** As `inBin`, of a map. */
+  mapInBin({ project, map }: MapId): Promise<number | undefined> {
+    return inBin(this.edits, project, { kind: "map", code: map, map });
   }
 
   restore({ project }: MapId, entry: number): Promise<unknown> {
     return this.edits.send(project, "POST", ["bin", String(entry), "restore"], { body: {}, key: newKey() });
   }
 
-  changeMap(
-    { project, map }: MapId,
-    { isPublic, title }: { readonly isPublic?: boolean; readonly title?: string },
-  ): Promise<unknown> {
-    const body = {
-      ...(isPublic !== undefined && { has_publication: isPublic }),
-      ...(title !== undefined && { name: title }),
-    };
-    return this.edits.send(project, "PATCH", [map], { body, query: { lng: this.server.lng(project) } });
-  }
-
-  private trees(mapId: MapId): Promise<Trees> {
-    return this.edits.inSession(mapId.project, async () => {
-      const [all, published] = await Promise.all([
-        this.server.allLayers(mapId),
-        this.server.publishedLayers(mapId),
-      ]);
-      return { all, published };
-    });
-  }
-
   /** @param on ids of the layers that are on here */
-  async readersSee(mapId: MapId, on: ReadonlySet<number>): Promise<ReadersSee> {
-    return readersSee(await this.trees(mapId), on);
+  async shown(mapId: MapId, on: ReadonlySet<number>): Promise<Shown> {
+    const [all, published] = await Promise.all([this.tree(mapId, "full"), this.tree(mapId, "publish")]);
+    const trees = { all: all.value, published: published.value };
+    return { see: readersSee(trees, on), published: published.value };
   }
 
-  /** Publishes all layers and folders as they are here. @param on ids of the layers that are on */
-  async savePublication(mapId: MapId, on: ReadonlySet<number>): Promise<void> {
-    const body = publicationOf(await this.trees(mapId), on);
-    await this.edits.send(mapId.project, "POST", [mapId.map, "publish"], { body });
+  /**
+   * Publishes all layers and folders as they are here.
+   * @param on ids of the layers that are on
+   * @param seen what the user has seen of it
+   */
+  async savePublication(mapId: MapId, on: ReadonlySet<number>, seen: Shown): Promise<void> {
+    const { project, map } = mapId;
+    const read = async () => {
+      const published = await this.tree(mapId, "publish");
+      if (digestOf(published.value) !== digestOf(seen.published)) throw new Conflict("conflictShown");
+      const all = await this.tree(mapId, "full");
+      return {
+        value: publicationOf({ all: all.value, published: published.value }, on),
+        etag: published.etag,
+      };
+    };
+    await changeRead(read, (body, match) =>
+      this.edits.send(project, "POST", [map, "publish"], { body, match }),
+    );
+  }
+
+  private tree({ project, map }: MapId, type: "full" | "publish"): Promise<Read<TreeElement[]>> {
+    const query = { ...layersQuery(this.server.lng(project)), type };
+    return this.edits.read(project, [map, "layers"], { query });
+  }
+
+  private change(
+    mapId: MapId,
+    item: TreeItem,
+    changed: Readonly<Record<string, unknown>>,
+    check: (now: Node) => void,
+  ): Promise<{ readonly notices?: readonly string[] }> {
+    const { project } = mapId;
+    const segments = this.segmentsOf(mapId, item);
+    const query = { lng: this.server.lng(project) };
+    return changeRead(
+      () => this.node(mapId, item, check),
+      ({ parent_id }, match) => {
+        // Without a parent it would go to the map's root, and the one that the page knows may be another one by now.
+        const body = { parent_id, ...changed };
+        return this.edits.send(project, "PATCH", segments, { body, query, match });
+      },
+    );
+  }
+
+  /** An item as it is now. @param check throws when it is not as the user has seen it */
+  private async node(mapId: MapId, item: TreeItem, check: (now: Node) => void): Promise<Read<Node>> {
+    const { project } = mapId;
+    const query = { lng: this.server.lng(project) };
+    const read = await this.edits.read<Node>(project, this.segmentsOf(mapId, item), { query });
+    // Folders by themselves have their names in all languages. What the tree shows is not older than the ETag.
+    const tree = item.isFolder ? (await this.tree(mapId, "full")).value : undefined;
+    const now = tree ? tree.find(({ id }) => id === item.element.id) : read.value;
+    if (now) check(now);
+    return { value: now ?? read.value, etag: read.etag };
+  }
+
+  private segmentsOf({ map }: MapId, { isFolder, element }: TreeItem): readonly string[] {
+    return [map, isFolder ? "folders" : "layers", element.code];
   }
 }
+
+const hasStyleOf = ({ css_style }: Node, { element }: TreeItem): boolean =>
+  (css_style ?? "") === (element.css_style ?? "");

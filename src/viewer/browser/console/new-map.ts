@@ -8,9 +8,12 @@ export interface NewPlace {
   readonly project: string;
   /** Whether a new map may stay hidden until it is published. */
   readonly mayHide: boolean;
+  /** Names that other maps have. */
+  readonly names: ReadonlySet<string>;
 }
 /** What was asked for: when its answer is lost, it is asked for again. */
 export interface Asked {
+  name?: string;
   code?: string | undefined;
   key?: string | undefined;
 }
@@ -22,13 +25,22 @@ const mostCodes = 6;
 const codeAt = (plain: string, at: number): string =>
   at === 1 ? plain : `${plain}-${at <= numbered ? at : newKey().slice(0, 6)}`;
 
+/** That name, or with a number when others have it. */
+export function freeName(name: string, taken: ReadonlySet<string>): string {
+  let free = name;
+  for (let number = 2; taken.has(free); number++) free = `${name} ${number}`;
+  return free;
+}
+
 /** @param asked goes on with what was begun before @throws ServerError */
 export async function newMap(
   edits: Edits,
-  name: string,
-  { project, mayHide }: NewPlace,
+  wanted: string,
+  { project, mayHide, names }: NewPlace,
   asked: Asked = {},
 ): Promise<MapId> {
+  asked.name ??= freeName(wanted, names);
+  const { name } = asked;
   const plain = codeOf(name, "map");
   for (let at = 1; ; at++) {
     asked.code ??= codeAt(plain, at);

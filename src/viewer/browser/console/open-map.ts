@@ -7,6 +7,7 @@ import { Pictures } from "../pictures.js";
 import type { PopupMenu } from "../popup-menu.js";
 import type { Translate } from "../texts.js";
 import type { Edits } from "./edits.js";
+import { keepFocus } from "./focus.js";
 import type { MapCanvas } from "./map-canvas.js";
 import type { StylePanel } from "./style-panel.js";
 import type { EditableTree } from "./tree-editing.js";
@@ -111,6 +112,11 @@ export class OpenMap {
   /** Rows can be made anew. */
   async settled(): Promise<void> {
     if (this.isLate) await this.reload();
+  }
+
+  /** Of a map that is open something has the focus: what had it may be gone. */
+  keepFocus(): void {
+    if (this.shown) keepFocus(this.parts.layers.element.querySelector<HTMLElement>(".layers-header"));
   }
 
   /** @param items default: all */

@@ -1,5 +1,6 @@
 import { ServerError } from "../map-server.js";
 import type { TextKey, Translate } from "../texts.js";
+import { Conflict } from "./conflict.js";
 
 /** What went wrong, in words, with what to do about it. */
 
@@ -38,6 +39,7 @@ const plain = new Set<number | string | undefined>([0, 401, 403, 503, "internal"
 const passing = [0, 401, 429, 502, 503, 504];
 
 export function problemOf(error: unknown, t: Translate): Problem {
+  if (error instanceof Conflict) return { text: t(error.text, error.values), detail: "", mayPass: false };
   const { status, code, told } = error instanceof ServerError ? error : new ServerError(500, "internal");
   const key = (code !== undefined && byCode[code]) || byStatus[status] || "problemOther";
   const isPlain = plain.has(code) || plain.has(status);

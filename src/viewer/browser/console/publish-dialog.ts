@@ -2,21 +2,26 @@ import { button, h } from "../dom.js";
 import { copyRow } from "../tools/copy-row.js";
 import { showDialog } from "../tools/dialog.js";
 import { embedCode } from "../tools/share-dialog.js";
+import { keepFocus } from "./focus.js";
 import { problemText } from "./problem.js";
 import type { ReadersSee } from "./publication.js";
 
 /** Who may see a map, what it is called, and how others get to it. */
 
 export interface PublishedMap {
-  readonly title: string;
-  readonly isPublic: boolean;
   /** To the map in the viewer. */
   readonly link: string;
   /** Whether the user may change who sees it, and its title. */
   readonly mayChange: boolean;
   readonly readersSee: ReadersSee;
 }
+/** What others may change, too. */
+export interface PublishedNow {
+  readonly title: string;
+  readonly isPublic: boolean;
+}
 export interface PublishEvents {
+  now(): PublishedNow;
   /** @throws ServerError */
   change(change: { readonly isPublic?: boolean; readonly title?: string }): Promise<void>;
   /** Shows readers the layers as they are here. @throws ServerError */
@@ -27,7 +32,7 @@ type Parts = Parameters<typeof showDialog>[0] & Parameters<typeof copyRow>[0];
 
 export function showPublishDialog(parts: Parts, map: PublishedMap, events: PublishEvents): HTMLDialogElement {
   const { t } = parts.locale;
-  let { title, isPublic } = map;
+  let { title, isPublic } = events.now();
   const problem = h("p", { class: "problem", role: "alert" });
   const note = h("p", { class: "hint publish-note", role: "status" });
   const address = h("input", { class: "field", readonly: true, value: map.link, "aria-label": t("mapLink") });
@@ -52,14 +57,11 @@ export function showPublishDialog(parts: Parts, map: PublishedMap, events: Publi
       problem.textContent = problemText(error, t);
     }
     isBusy = false;
+    ({ title, isPublic } = events.now());
     show();
-    if (focused instanceof HTMLElement && document.activeElement === document.body) focused.focus();
+    keepFocus(focused instanceof HTMLElement ? focused : undefined, row.querySelector("button"));
   };
-  const change = (wanted: Parameters<PublishEvents["change"]>[0]) =>
-    work(async () => {
-      await events.change(wanted);
-      ({ title = title, isPublic = isPublic } = wanted);
-    });
+  const change = (wanted: Parameters<PublishEvents["change"]>[0]) => work(() => events.change(wanted));
   const shown = h(
     "div",
     { class: "publish-shown", hidden: map.readersSee === "same" },

@@ -1,6 +1,8 @@
 import { formatAddress, parseAddress } from "../address.js";
 import { type MapId, rights } from "../map-server.js";
+import { Conflict } from "./conflict.js";
 import type { Dialogs } from "./dialogs.js";
+import { keepFocus } from "./focus.js";
 import type { MapEdits } from "./map-edits.js";
 import type { OpenMap } from "./open-map.js";
 import { showPublishDialog } from "./publish-dialog.js";
@@ -38,42 +40,45 @@ export class Publishing {
       dialogs.tell(error);
     } finally {
       button.disabled = false;
+      keepFocus(button);
     }
   }
 
   private async show(mapId: MapId, on: ReadonlySet<number>): Promise<void> {
-    const { place, changes, dialogs, reload } = this.parts;
+    const { place, changes, dialogs, button, reload } = this.parts;
     const mayChange = ((place.listed?.access ?? 0) & rights.administer) !== 0;
-    let readersSee = await changes.readersSee(mapId, on);
-    if (this.unpublished.has(keyOf(mapId)) && mayChange && place.listed?.isPrivate) {
-      if (readersSee === "behind") {
-        await changes.savePublication(mapId, on);
-        readersSee = "same";
+    let [shown, { value: now }] = await Promise.all([changes.shown(mapId, on), changes.map(mapId)]);
+    if (this.unpublished.has(keyOf(mapId)) && mayChange && !now.has_publication) {
+      if (shown.see === "behind") {
+        await changes.savePublication(mapId, on, shown);
+        shown = { ...shown, see: "same" };
       }
-      await changes.changeMap(mapId, { isPublic: true });
+      now = await changes.changeMap(mapId, now, { isPublic: true });
       this.unpublished.delete(keyOf(mapId));
     }
     await reload();
     if (!isSame(place.mapId, mapId)) return;
+    /** Who saves once more does so for what others have made of it. */
+    const orLookAgain = async (error: unknown) => {
+      if (error instanceof Conflict)
+        [shown, { value: now }] = await Promise.all([changes.shown(mapId, on), changes.map(mapId)]);
+      throw error;
+    };
     const page = new URL("./", document.baseURI);
     page.hash = formatAddress({ ...parseAddress(""), ...mapId });
-    showPublishDialog(
+    const dialog = showPublishDialog(
       dialogs,
+      { link: page.href, mayChange, readersSee: shown.see },
       {
-        title: place.listed?.name || mapId.map,
-        isPublic: place.listed?.isPrivate === false,
-        link: page.href,
-        mayChange,
-        readersSee,
-      },
-      {
+        now: () => ({ title: now.name || mapId.map, isPublic: now.has_publication }),
         change: async (change) => {
-          await changes.changeMap(mapId, change);
+          now = await changes.changeMap(mapId, now, change).catch(orLookAgain);
           // It is changed, whether the list of maps can be read or not.
           await reload().catch((error: unknown) => dialogs.tell(error));
         },
-        saveShown: () => changes.savePublication(mapId, on),
+        saveShown: () => changes.savePublication(mapId, on, shown).catch(orLookAgain),
       },
     );
+    dialog.addEventListener("close", () => keepFocus(button));
   }
 }

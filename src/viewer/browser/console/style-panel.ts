@@ -3,6 +3,7 @@ import { button, h, icon } from "../dom.js";
 import type { TreeItem } from "../layer-tree.js";
 import type { ColumnInfo } from "../map-server.js";
 import type { Translate } from "../texts.js";
+import { keepFocus } from "./focus.js";
 import { problemText } from "./problem.js";
 import { StyleDrafts } from "./style-drafts.js";
 import { readForm } from "./style-form.js";
@@ -133,6 +134,9 @@ export class StylePanel implements StyledText {
     this.item = item;
     this.title.textContent = item.title;
     this.render();
+    if (!this.drafts.isOvertaken(item.layerId, this.saved)) return;
+    this.drafts.rebase(item.layerId, this.saved);
+    this.tell(this.t("conflictStyle"));
   }
 
   get layerId(): number | undefined {
@@ -173,6 +177,12 @@ export class StylePanel implements StyledText {
     if (this.item) this.drafts.discard(this.item.layerId);
     this.tell(undefined);
     this.render();
+    this.keepFocus();
+  }
+
+  /** What is pressed goes, or cannot be pressed any more. */
+  private keepFocus(): void {
+    if (!this.element.hidden) keepFocus(this.tabs[this.mode]);
   }
 
   private mark(): void {
@@ -206,6 +216,8 @@ export class StylePanel implements StyledText {
     if (css === undefined) return;
     this.saving.disabled = true;
     this.tell(undefined);
+    // The page hears of it before the answer is here.
+    this.drafts.rebase(item.layerId, css);
     try {
       const notes = await this.events.save(item, css);
       this.drafts.saved(item.layerId, css);
@@ -214,9 +226,12 @@ export class StylePanel implements StyledText {
       this.render();
       this.note(notes);
     } catch (error) {
-      if (this.item?.layerId === item.layerId) this.fail(error);
+      const isOpen = this.item?.layerId === item.layerId;
+      this.drafts.rebase(item.layerId, isOpen ? this.saved : (item.element.css_style ?? ""));
+      if (isOpen) this.fail(error);
     } finally {
       this.mark();
+      this.keepFocus();
     }
   }
 

@@ -2,6 +2,7 @@ import type { TreeItem } from "../layer-tree.js";
 import type { MapId } from "../map-server.js";
 import type { PopupMenu } from "../popup-menu.js";
 import { confirmed } from "./confirmed.js";
+import { Conflict } from "./conflict.js";
 import type { Dialogs } from "./dialogs.js";
 import type { MapEdits } from "./map-edits.js";
 import type { OpenMap } from "./open-map.js";
@@ -36,6 +37,8 @@ type Goal = (
   item: TreeItem,
 ) => { readonly target: TreeItem; readonly where: DropPlace } | undefined;
 
+type MovedItem = { readonly element: Pick<TreeItem["element"], "id"> };
+
 /** What the user does with the layers and folders of a map. */
 export class TreeActions implements TreeEditingEvents {
   constructor(private readonly parts: TreeActionsParts) {}
@@ -47,7 +50,13 @@ export class TreeActions implements TreeEditingEvents {
   }
 
   rename(map: MapId, item: TreeItem, name: string): void {
-    void this.edit(map, () => this.parts.changes.rename(map, item, name), item.element.id);
+    const { id } = item.element;
+    void this.edit(
+      map,
+      () => this.parts.changes.rename(map, item, name),
+      id,
+      () => this.rename(map, itemIn(this.roots, id) ?? item, name),
+    );
   }
 
   step(map: MapId, item: TreeItem, to: Step, isHeld: boolean): void {
@@ -97,8 +106,17 @@ export class TreeActions implements TreeEditingEvents {
     return this.parts.map.tree?.roots ?? [];
   }
 
-  /** Changes a map in its turn; what goes wrong is told. @param focused id of the element whose row has the focus afterwards */
-  private async edit(map: MapId, change: () => Promise<unknown>, focused?: number): Promise<boolean> {
+  /**
+   * Changes a map in its turn; what goes wrong is told.
+   * @param focused id of the element whose row has the focus afterwards
+   * @param again offered when somebody else has changed the same, which is shown then
+   */
+  private async edit(
+    map: MapId,
+    change: () => Promise<unknown>,
+    focused?: number,
+    again?: () => void,
+  ): Promise<boolean> {
     const { turns, dialogs, place, rows } = this.parts;
     const tell = (error: unknown) => dialogs.tell(error);
     const work = async () => {
@@ -107,12 +125,13 @@ export class TreeActions implements TreeEditingEvents {
         await change();
       } catch (error) {
         isDone = false;
-        tell(error);
+        dialogs.tell(error, error instanceof Conflict ? again : undefined);
       }
       if (!isSame(place.mapId, map)) return isDone;
       // Also after a failure: somebody else may have changed it.
       await this.parts.map.reload().catch(tell);
       if (focused !== undefined && !rows.isBusy) rows.focus(focused);
+      this.parts.map.keepFocus();
       return isDone;
     };
     return turns.take(work).catch((error: unknown) => {
@@ -122,7 +141,7 @@ export class TreeActions implements TreeEditingEvents {
   }
 
   /** Moves an item to where `goal` says when its turn comes. */
-  private move(map: MapId, { element: { id } }: TreeItem, goal: Goal): void {
+  private move(map: MapId, { element: { id } }: MovedItem, goal: Goal): void {
     const change = async () => {
       const roots = isSame(this.parts.place.mapId, map) ? this.roots : [];
       const item = itemIn(roots, id);
@@ -130,7 +149,7 @@ export class TreeActions implements TreeEditingEvents {
       const place = found && placeAt(roots, item, found.target, found.where);
       if (place) await this.parts.changes.move(map, item, place);
     };
-    void this.edit(map, change, id);
+    void this.edit(map, change, id, () => this.move(map, { element: { id } }, goal));
   }
 
   private async removeAsked(map: MapId, item: TreeItem): Promise<void> {

@@ -307,6 +307,24 @@ export const french: Texts = {
   problemSession: "Vous êtes déconnecté. Reconnectez-vous et recommencez.",
   problemRights: "Votre compte ne peut pas le faire. Adressez-vous à un administrateur du projet.",
   problemGone: "Cela n’existe plus. Quelqu’un l’a peut-être supprimé ou renommé.",
+  openMap: "Ouvrir",
+  allMaps: "Toutes les cartes",
+  deleteMapText:
+    "La carte est supprimée avec toutes ses couches, et les liens vers elle ne montrent plus rien.",
+  repeat: "Le faire quand même",
+  importNoTable: "Cela ne ressemble pas à un tableau.",
+  importOneColumn:
+    "Il n’y a qu’une colonne, « {name} », et aucun lieu. Ce serait une couche que la carte ne peut pas montrer.",
+  importAnyway: "Importer quand même",
+  conflictName: "Quelqu’un d’autre l’a renommé entre-temps : son nom est maintenant {name}.",
+  conflictPlace: "Quelqu’un d’autre a déplacé {name} entre-temps.",
+  conflictStyle:
+    "Quelqu’un d’autre a modifié ce style entre-temps. Votre texte est gardé : enregistrez-le encore une fois pour remplacer le sien.",
+  conflictDelete:
+    "Quelqu’un d’autre a modifié {name} entre-temps. Rien n’a été supprimé : regardez de nouveau.",
+  conflictPublic: "Quelqu’un d’autre a changé entre-temps qui voit cette carte.",
+  conflictShown:
+    "Quelqu’un d’autre a changé entre-temps ce que voient les lecteurs. Appuyez encore une fois pour le remplacer.",
   problemChanged: "Quelqu’un d’autre l’a modifié entre-temps. Regardez-le de nouveau et recommencez.",
   problemLarge:
     "Le fichier dépasse ce que ce serveur accepte. Divisez-le, ou adressez-vous à son exploitant.",

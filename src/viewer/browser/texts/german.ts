@@ -311,6 +311,23 @@ export const german: Texts = {
   problemSession: "Sie sind abgemeldet. Melden Sie sich wieder an und wiederholen Sie das.",
   problemRights: "Ihr Konto darf das nicht. Fragen Sie einen Administrator des Projekts.",
   problemGone: "Es ist nicht mehr da. Vielleicht hat es jemand gelöscht oder umbenannt.",
+  openMap: "Öffnen",
+  allMaps: "Alle Karten",
+  deleteMapText: "Die Karte wird mit allen ihren Ebenen gelöscht, und Links zu ihr zeigen nichts mehr.",
+  repeat: "Trotzdem tun",
+  importNoTable: "Das sieht nicht nach einer Tabelle aus.",
+  importOneColumn:
+    "Es hat nur eine Spalte, „{name}“, und keine Orte. Daraus würde eine Ebene, die die Karte nicht zeigen kann.",
+  importAnyway: "Trotzdem importieren",
+  conflictName: "Jemand anders hat es inzwischen umbenannt: Es heißt jetzt {name}.",
+  conflictPlace: "Jemand anders hat {name} inzwischen verschoben.",
+  conflictStyle:
+    "Jemand anders hat diesen Stil inzwischen geändert. Ihr Text ist noch da: Speichern Sie ihn noch einmal, um den anderen zu ersetzen.",
+  conflictDelete:
+    "Jemand anders hat {name} inzwischen geändert. Es wurde nicht gelöscht: Sehen Sie es noch einmal an.",
+  conflictPublic: "Jemand anders hat inzwischen geändert, wer diese Karte sieht.",
+  conflictShown:
+    "Jemand anders hat inzwischen geändert, was Leser sehen. Drücken Sie noch einmal, um es zu ersetzen.",
   problemChanged:
     "Jemand anders hat es inzwischen geändert. Sehen Sie es noch einmal an und wiederholen Sie das.",
   problemLarge:

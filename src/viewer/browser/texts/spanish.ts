@@ -306,6 +306,22 @@ export const spanish: Texts = {
   problemSession: "No ha iniciado sesión. Iníciela de nuevo y repita esto.",
   problemRights: "Su cuenta no puede hacer esto. Pregunte a un administrador del proyecto.",
   problemGone: "Ya no está. Puede que alguien lo haya eliminado o le haya cambiado el nombre.",
+  openMap: "Abrir",
+  allMaps: "Todos los mapas",
+  deleteMapText: "El mapa se elimina con todas sus capas, y los enlaces a él ya no muestran nada.",
+  repeat: "Hacerlo de todos modos",
+  importNoTable: "Esto no parece una tabla.",
+  importOneColumn:
+    "Solo tiene una columna, «{name}», y ningún lugar. Sería una capa que el mapa no puede mostrar.",
+  importAnyway: "Importarlo de todos modos",
+  conflictName: "Otra persona le ha cambiado el nombre mientras tanto: ahora se llama {name}.",
+  conflictPlace: "Otra persona ha movido {name} mientras tanto.",
+  conflictStyle:
+    "Otra persona ha cambiado este estilo mientras tanto. Su texto se conserva: guárdelo otra vez para sustituir el de la otra persona.",
+  conflictDelete: "Otra persona ha cambiado {name} mientras tanto. No se ha eliminado: mírelo de nuevo.",
+  conflictPublic: "Otra persona ha cambiado mientras tanto quién ve este mapa.",
+  conflictShown:
+    "Otra persona ha cambiado mientras tanto lo que ven los lectores. Pulse otra vez para sustituirlo.",
   problemChanged: "Otra persona lo ha cambiado mientras tanto. Mírelo de nuevo y repita esto.",
   problemLarge: "El archivo es mayor de lo que este servidor acepta. Divídalo o pregunte a su operador.",
   problemOften: "Fueron demasiadas peticiones. Espere un minuto e inténtelo de nuevo.",
