@@ -141,6 +141,8 @@ t.test(
     await page.waitForSelector(".import[data-state='failed']:has-text('This format cannot be read')");
     await page.waitForSelector(".home-card");
     t.equal(await maps(), before);
+    const inBin = async () => (await server.api("GET", "bin/", { token })).json.entries.length;
+    await soon(t).equal(inBin, 0, "nor in the bin");
     await drop(page, { name: "Shops.csv", text: "name,lat,lon\nA,50,10\n=B,none,10\n" });
     await page.waitForSelector(".import[data-state='partly']:has-text('1 row could not be read')");
     const download = page.waitForEvent("download");
@@ -149,6 +151,33 @@ t.test(
     await page.context().close();
   },
 );
+
+t.test("a text that is no table is imported only if that is wanted", async (t) => {
+  const { page } = await openPage(browser, home, { waitForMap: false });
+  await signIn(page, "admin");
+  await page.waitForSelector(".home-card");
+  const maps = async () => (await server.api("GET", "maps/available/", { token })).json.length;
+  const before = await maps();
+  const notes = { name: "notes.txt", text: "Call the mayor\nBuy paint\n".repeat(9_000) };
+  const asking = ".import[data-state='asking']:has-text('This does not look like a table')";
+  await drop(page, notes);
+  await page.waitForSelector(asking);
+  await page.click(".import button:has-text('Cancel')");
+  await page.waitForSelector(".import[data-state='failed']:has-text('Nothing was kept')");
+  await page.waitForSelector(".home-card");
+  t.equal(await maps(), before);
+  t.same((await server.api("GET", "bin/", { token })).json.entries, []);
+  await page.click(".import button:has-text('Try again')");
+  await page.waitForSelector(asking);
+  // Others do not wait for the answer.
+  await drop(page, { name: "Beaches.csv", text: "name,lat,lon\nA,50,10\n" });
+  await page.waitForSelector(".import[data-state='done']:has-text('Beaches')");
+  await page.click(".import button:has-text('Import it all the same')");
+  await page.waitForSelector(".import[data-state='done']:has-text('notes')");
+  await drop(page, { name: "two.csv", text: "name,number\nA,1\n" });
+  await page.waitForSelector(".import[data-state='done']:has-text('two')");
+  await page.context().close();
+});
 
 t.test("names are texts, whatever is in them", async (t) => {
   const { page, problems } = await openPage(browser, home, { waitForMap: false });

@@ -66,6 +66,20 @@ export class ImportCard {
     if (features > 0) this.state.append(` · ${this.t("importObjects", { n: features })}`);
   }
 
+  /** Whether a text that looks like none is a table. @param column the only one that was found */
+  asks(column: string, { go, leave }: { readonly go: () => void; readonly leave: () => void }): void {
+    this.element.dataset.state = "asking";
+    this.bar.hidden = true;
+    const text = this.t("importNoTable");
+    this.state.replaceChildren(icon("help"), text);
+    this.events.say(text);
+    this.tell(this.t("importOneColumn", { name: column }));
+    this.offer(
+      button({ class: "text-button" }, go, this.t("importAnyway")),
+      button({ class: "text-button" }, leave, this.t("cancel")),
+    );
+  }
+
   done({ features, bad, rows }: Pick<ImportResult, "features" | "bad" | "rows">): void {
     this.end("done");
     this.offer(this.dismissal);

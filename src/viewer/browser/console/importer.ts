@@ -8,6 +8,7 @@ import { ImportCard } from "./import-card.js";
 import { endOf, unwanted } from "./import-end.js";
 import { removeEmpty } from "./leftovers.js";
 import { type Asked, type NewPlace, newMap } from "./new-map.js";
+import { type LookedAt, plainText } from "./plain-text.js";
 import { problemOf } from "./problem.js";
 
 /** From files to layers, one after the other: each group of files becomes a layer. */
@@ -42,6 +43,8 @@ interface Task {
   keys: { readonly layer: string; readonly files: string };
   /** Made for it, as long as nothing came of it. */
   layer?: Layer | undefined;
+  /** Whether it is to be imported, whatever is in it. */
+  isSure: boolean;
   /** Id of its import, until that is known to have ended. */
   job?: string | undefined;
 }
@@ -95,7 +98,7 @@ export class Importer {
           this.spoken.textContent = `${group.name}: ${text}`;
         },
       });
-      const task: Task = { group, card, destination, keys: newKeys() };
+      const task: Task = { group, card, destination, keys: newKeys(), isSure: false };
       this.tasks.add(task);
       this.list.append(card.element);
       this.element.hidden = false;
@@ -140,6 +143,13 @@ export class Importer {
       task.layer ??= await this.newLayer(map, group.name, keys.layer);
       const { layer } = task;
       const segments = [map.map, "layers", layer.code, "import"];
+      const looked = { project: map.project, segments, signal };
+      const column = task.isSure ? undefined : await this.plainText(group.files, looked);
+      if (column !== undefined) {
+        this.ask(task, column);
+        return;
+      }
+      task.isSure = true;
       const progress = (part: number) => card.uploading(part);
       const query = { action: 1, async: 1, partial: 1 };
       const options = { query, progress, signal, key: keys.files };
@@ -162,6 +172,26 @@ export class Importer {
     } catch (error) {
       await this.failed(task, error);
     }
+  }
+
+  /** What cannot be looked at is told by its import. */
+  private plainText(files: readonly File[], looked: LookedAt): Promise<string | undefined> {
+    return plainText(this.edits, files, looked).catch((error: unknown) => {
+      if (looked.signal.aborted || problemOf(error, this.t).mayPass) throw error;
+      return undefined;
+    });
+  }
+
+  /** Others go on meanwhile. */
+  private ask(task: Task, column: string): void {
+    task.card.asks(column, {
+      go: () => {
+        task.isSure = true;
+        this.queue(task);
+        void this.work();
+      },
+      leave: () => void this.failed(task, unwanted),
+    });
   }
 
   private async mapFor(destination: Destination, name: string): Promise<MapId> {
