@@ -26,7 +26,7 @@ const codeAt = (plain: string, at: number): string =>
   at === 1 ? plain : `${plain}-${at <= numbered ? at : newKey().slice(0, 6)}`;
 
 /** That name, or with a number when others have it. */
-export function freeName(name: string, taken: ReadonlySet<string>): string {
+function freeName(name: string, taken: ReadonlySet<string>): string {
   let free = name;
   for (let number = 2; taken.has(free); number++) free = `${name} ${number}`;
   return free;
