@@ -25,15 +25,10 @@ export interface BulkDone {
 export function editInBulk(
   db: Database,
   layer: LayerNode,
-  {
-    plan,
-    language,
-    login = "",
-  }: { readonly plan: BulkPlan; readonly language: string; readonly login?: string | undefined },
+  { plan, language }: { readonly plan: BulkPlan; readonly language: string },
 ): Promise<BulkDone> {
   return db.transaction(async (tx) => {
     const ids = plan.ids.slice();
-    await tx.query("select set_config('mapwright.login', $1, true)", [login]);
     await lockObjects(tx, layer, plan);
     await requireFiles(tx, layer, plan);
     await takeIds(tx, layer, plan, ids);

@@ -25,7 +25,8 @@ export interface HistoryEntry {
   /** Objects of it. */
   readonly count: number | null;
   readonly at: Date;
-  readonly login: string;
+  /** null = it is not known: by SQL, a command, the public, or a server of an older version. */
+  readonly login: string | null;
   /** The same for all that a transaction did. */
   readonly group: string;
   /** Values by column code, and `geom` as GeoJSON; null = there was no object. */
@@ -63,7 +64,7 @@ export async function listHistory(
   { object, before, limit, values }: HistoryRequest,
 ): Promise<HistoryEntry[]> {
   const rows = await db.query<Row>(
-    `select h.id, h.layer_id as "layerId", h.object_id as object, h.op, h.at, h.login,
+    `select h.id, h.layer_id as "layerId", h.object_id as object, h.op, h.at, nullif(h.login, '') as login,
        case when h.op = 'I' then cardinality(h.ids) when h.object_id is not null then 1 end as count,
        h.transaction_id || '-' || floor(extract(epoch from h.at) * 1000) as group,
        ${values ? shown("h.before") : "null"} as before, ${values ? shown("h.after") : "null"} as after

@@ -19,8 +19,6 @@ export interface UndoRequest {
   readonly entry: number;
   /** Whether all that was done together with it is undone. */
   readonly group: boolean;
-  /** Login of who undoes it. */
-  readonly login: string;
 }
 
 /** Most changes that are undone at once. */
@@ -34,9 +32,8 @@ const namedConflicts = 10;
  * @throws Failure not_found; conflict when objects have been changed since in the same values, are deleted, or are there again;
  *   invalid_value for what cannot be undone, such as an import that replaced all objects
  */
-export function undo(db: Database, layer: LayerNode, { entry, group, login }: UndoRequest): Promise<Undone> {
+export function undo(db: Database, layer: LayerNode, { entry, group }: UndoRequest): Promise<Undone> {
   return db.transaction(async (tx) => {
-    await tx.query("select set_config('mapwright.login', $1, true)", [login]);
     await tx.execute(`set local statement_timeout = ${timeoutMs}`);
     const [found] = await tx.query<{ coarse: boolean }>(
       `select h.op in ('R', 'T') as coarse from object_history h where h.id = $1 and h.layer_id = $2`,

@@ -1,3 +1,4 @@
+import { loginOf } from "../catalog/bin.js";
 import type { Caller } from "../catalog/state.js";
 import { Failure } from "../errors.js";
 import { FairSemaphore } from "../queues/fair-semaphore.js";
@@ -107,7 +108,10 @@ export class ImportJobs {
       release = await this.permits.acquire({ owners: [project, String(caller.accountId)], signal });
       await deps.requireAllowed(caller, target.layerId, { addsColumns: false });
       const dryRun = source.dryRun === true;
-      const db = deps.db.for({ client: `project ${project}`, project, writing: "background", isTask: true });
+      const db = deps.db.for({
+        ...{ client: `project ${project}`, project, writing: "background", isTask: true },
+        author: () => loginOf(caller) || undefined,
+      });
       const imported = await importIntoLayer(
         { ...deps, db },
         target,

@@ -93,6 +93,8 @@ export interface DatabaseUse extends SlotOwner {
   readonly isTask?: boolean;
   /** Longest query in ms, and longest time for a batch of a stream, if that is less than the longest statement. */
   readonly readTimeoutMs?: () => number | undefined;
+  /** Who does what it writes, for the history, as far as that is known by then. */
+  readonly author?: () => string | undefined;
 }
 
 export interface Database extends Queryable {
@@ -250,11 +252,15 @@ class PooledDatabase implements Database {
     values: readonly unknown[] = [],
     { prepare = false }: Pick<QueryOptions, "prepare"> = {},
   ): Promise<Row[]> {
-    return this.autocommit((client) => this.connections.statements.run<Row>(client, text, values, prepare));
+    return this.autocommit((client, author) =>
+      this.connections.statements.run<Row>(client, text, values, prepare, author),
+    );
   }
 
   execute(text: string, values: readonly unknown[] = []): Promise<number> {
-    return this.autocommit((client) => this.connections.statements.execute(client, text, values));
+    return this.autocommit((client, author) =>
+      this.connections.statements.execute(client, text, values, author),
+    );
   }
 
   private readSignal(): AbortSignal | undefined {
@@ -330,12 +336,14 @@ class PooledDatabase implements Database {
   }
 
   /** Runs a single statement with autocommit. */
-  private async autocommit<T>(statement: (client: pg.ClientBase) => Promise<T>): Promise<T> {
+  private async autocommit<T>(
+    statement: (client: pg.ClientBase, author: string | undefined) => Promise<T>,
+  ): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       const { client, release } = await this.writer();
       let broken: Error | undefined;
       try {
-        return await committed(client, () => statement(client));
+        return await committed(client, () => statement(client, this.use.author?.()));
       } catch (error) {
         if (endsConnection(error)) broken = error as Error;
         if (!isConnectionLost(error)) throw error;
@@ -354,7 +362,7 @@ class PooledDatabase implements Database {
     for (let attempt = 1; ; attempt++) {
       const lease = await this.writer();
       try {
-        await connections.statements.begin(lease.client, ofOneMoment);
+        await connections.statements.begin(lease.client, ofOneMoment, this.use.author?.());
         // A server that is kept from writing says so with its answer.
         connections.requireWritable(lease.client);
         return lease;

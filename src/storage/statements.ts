@@ -1,22 +1,31 @@
 import type pg from "pg";
 import { PreparedStatements } from "./prepared-statements.js";
 import { beginSetting, runSetting } from "./setting-query.js";
-import { settingStatement, type TransactionSettings } from "./transaction-settings.js";
+import {
+  authorSetting,
+  authorStatement,
+  settingStatement,
+  type TransactionSettings,
+} from "./transaction-settings.js";
 
 /** How statements get the settings that they need: those of their session, or behind a pooler those of their transaction. */
 
 export interface Statements {
-  /** A statement that is a transaction by itself. */
+  /**
+   * A statement that is a transaction by itself.
+   * @param author for the history; a prepared statement that writes objects names its author itself
+   */
   run<Row extends object>(
     client: pg.ClientBase,
     text: string,
     values: readonly unknown[],
     prepare: boolean,
+    author?: string,
   ): Promise<Row[]>;
   /** As `run`; the number of affected rows. */
-  execute(client: pg.ClientBase, text: string, values: readonly unknown[]): Promise<number>;
+  execute(client: pg.ClientBase, text: string, values: readonly unknown[], author?: string): Promise<number>;
   /** Begins a transaction. @param ofOneMoment its statements read what there is at one moment, and write nothing */
-  begin(client: pg.ClientBase, ofOneMoment: boolean): Promise<void>;
+  begin(client: pg.ClientBase, ofOneMoment: boolean, author?: string): Promise<void>;
   /** As `run`, in a transaction. */
   runInside<Row extends object>(
     client: pg.ClientBase,
@@ -47,21 +56,30 @@ const countOf = ({ rowCount }: pg.QueryResult): number => rowCount ?? 0;
 export class SessionStatements implements Statements {
   private readonly prepared = new PreparedStatements();
 
-  run<Row extends object>(
+  async run<Row extends object>(
     client: pg.ClientBase,
     text: string,
     values: readonly unknown[],
     prepare: boolean,
+    author?: string,
   ): Promise<Row[]> {
-    return this.prepared.run<Row>(client, text, values, prepare);
+    if (author === undefined || prepare) return this.prepared.run<Row>(client, text, values, prepare);
+    return (await runSetting<Row>(client, authorStatement(author), text, values)).rows;
   }
 
-  async execute(client: pg.ClientBase, text: string, values: readonly unknown[]): Promise<number> {
-    return countOf(await client.query(text, values as unknown[]));
+  async execute(
+    client: pg.ClientBase,
+    text: string,
+    values: readonly unknown[],
+    author?: string,
+  ): Promise<number> {
+    if (author === undefined) return countOf(await client.query(text, values as unknown[]));
+    return countOf(await runSetting(client, authorStatement(author), text, values));
   }
 
-  async begin(client: pg.ClientBase, ofOneMoment: boolean): Promise<void> {
-    await client.query(ofOneMoment ? "begin isolation level repeatable read read only" : "begin");
+  async begin(client: pg.ClientBase, ofOneMoment: boolean, author?: string): Promise<void> {
+    const begin = ofOneMoment ? "begin isolation level repeatable read read only" : "begin";
+    await client.query(author === undefined ? begin : `${begin}; ${authorStatement(author)}`);
   }
 
   readonly runInside = this.run;
@@ -103,17 +121,24 @@ export class TransactionStatements implements Statements {
     client: pg.ClientBase,
     text: string,
     values: readonly unknown[],
+    _prepare: boolean,
+    author?: string,
   ): Promise<Row[]> {
-    return (await runSetting<Row>(client, await this.setting(), text, values)).rows;
+    return (await runSetting<Row>(client, await this.setting(author), text, values)).rows;
   }
 
-  async execute(client: pg.ClientBase, text: string, values: readonly unknown[]): Promise<number> {
-    return countOf(await runSetting(client, await this.setting(), text, values));
+  async execute(
+    client: pg.ClientBase,
+    text: string,
+    values: readonly unknown[],
+    author?: string,
+  ): Promise<number> {
+    return countOf(await runSetting(client, await this.setting(author), text, values));
   }
 
-  async begin(client: pg.ClientBase, ofOneMoment: boolean): Promise<void> {
+  async begin(client: pg.ClientBase, ofOneMoment: boolean, author?: string): Promise<void> {
     const begin = ofOneMoment ? "begin isolation level repeatable read" : "begin";
-    await beginSetting(client, await this.setting(), begin);
+    await beginSetting(client, await this.setting(author), begin);
   }
 
   async runInside<Row extends object>(
@@ -137,8 +162,9 @@ export class TransactionStatements implements Statements {
     if (isInTransaction(client)) await client.query("commit");
   }
 
-  private async setting(): Promise<string> {
+  private async setting(author?: string): Promise<string> {
     const server = await this.currentServer();
+    if (author !== undefined) return settingStatement({ ...this.settings, [authorSetting]: author }, server);
     if (server !== this.server) {
       this.server = server;
       this.ordinary = settingStatement(this.settings, server);

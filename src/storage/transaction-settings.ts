@@ -16,7 +16,14 @@ export const anotherServerCode = "22023";
 /** On a standby, or where a session was left read-only: active_sql_transaction, read_only_sql_transaction, feature_not_supported. */
 export const takesNoWritesCodes: ReadonlySet<string> = new Set(["25001", "25006", "0A000"]);
 
+/** Setting of who does what a transaction does: triggers write it to the history. */
+export const authorSetting = "mapwright.login";
+
 const literal = (value: string | number): string => `'${String(value).replaceAll("'", "''")}'`;
+
+/** A statement without a row that tells the rest of its transaction whose it is. */
+export const authorStatement = (author: string): string =>
+  `select where set_config(${literal(authorSetting)}, ${literal(author)}, true) is null`;
 
 /**
  * A statement for the beginning of a transaction, or of statements that are sent together: it has no row, sets what is given

@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
 import { boundHistory, pruneHistory } from "../../src/features/history.js";
 import { startServer } from "../support/server.js";
+import { send } from "./files.support.js";
 
 const server = await startServer();
 t.teardown(() => server.stop());
@@ -137,12 +139,46 @@ t.test("what one request did is undone as one", async (t) => {
   t.same((await object(entries[0].object)).fields, {});
 });
 
+t.test("whoever it is, and by whatever way", async (t) => {
+  const latest = async () => {
+    const [{ kind, by }] = await history();
+    return { kind, by };
+  };
+  const load = async (query: string, name: string) =>
+    other("POST", `${L}/import/?${query}`, {
+      type: "FeatureCollection",
+      features: [{ type: "Feature", properties: { name }, geometry: point(5) }],
+    });
+  await load("action=2", "one");
+  t.same(await latest(), { kind: "created", by: "admin" }, "an import that adds");
+  await load("action=1", "two");
+  t.same((await latest()).by, "admin", "one that replaces");
+  const { id: job } = await api("POST", `${L}/import/?action=2&async=1`, {
+    token: admin,
+    body: { type: "FeatureCollection", features: [{ type: "Feature", properties: {}, geometry: point(6) }] },
+  }).then(({ json }) => json);
+  while ((await other("GET", `${L}/import/${job}/`)).state === "running") await sleep(20);
+  t.same(await latest(), { kind: "created", by: "admin" }, "one that goes on");
+  const id = await add("with a file");
+  await edit("POST", `${L}/structure/`, { code: "papers", type: "file" });
+  const attached = await send(server, `l/objects/${id}`, { bytes: "x", field: "papers", token: admin });
+  t.equal(attached.status, 200, attached.text);
+  t.same(await latest(), { kind: "changed", by: "admin" }, "a file that is attached");
+  await other("DELETE", `${L}/objects/${id}/files/${attached.json.id}/?field=papers`);
+  t.same(await latest(), { kind: "changed", by: "admin" }, "one that is removed");
+  const [removed] = await history();
+  await undo(removed.id);
+  t.same(await latest(), { kind: "changed", by: "editor" }, "what is undone");
+  await sql.query(`insert into layers.l${layer} (geom) values (st_setsrid(st_point(1, 1), 4326))`);
+  t.same(await latest(), { kind: "created", by: null }, "by SQL nobody is known");
+});
+
 t.test("many objects at once are one entry, and imports that replace all are told", async (t) => {
   await sql.query(
     `insert into layers.l${layer} (geom) select st_setsrid(st_point(1, 1), 4326) from generate_series(1, 12000)`,
   );
   const [many] = await history();
-  t.match(many, { kind: "added", count: 12_000, object: null, by: "" });
+  t.match(many, { kind: "added", count: 12_000, object: null, by: null });
   t.same(await undo(many.id), { objects: 12_000 });
   await sql.query(`update layers.l${layer} set geom = st_translate(geom, 1, 1)`);
   await sql.query(`truncate layers.l${layer}`);

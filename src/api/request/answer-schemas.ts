@@ -298,7 +298,12 @@ const schemas = {
       .describe("`added`: many at once; `replaced`: all, by an import; `emptied`: all were deleted at once"),
     count: z.int().nullable().describe("Number of objects, where it is known"),
     at: z.iso.datetime(),
-    by: z.string().describe("Login; empty = by SQL or an import"),
+    by: z
+      .string()
+      .nullable()
+      .describe(
+        "Login; null = it is not known, as of what was done by SQL, by a command or by who needs not sign in",
+      ),
     before: anyObject.nullable().describe("Values by column code: of a changed object those that differ"),
     after: anyObject.nullable(),
   }),

@@ -31,7 +31,7 @@ export async function callerOf(request: Request, services: Services, project: Pr
   const token = await tokenOf(request);
   if (token === undefined) return publicCaller;
   const caller = await callerOfToken(token, services, project);
-  noteKnownCaller(request);
+  noteKnownCaller(request, caller);
   return caller;
 }
 
@@ -148,7 +148,7 @@ export async function callerOrPublic(
       map && key !== undefined
         ? await callerOfTileKey(key, services, map)
         : await callerOfToken(token!, services, project);
-    noteKnownCaller(request);
+    noteKnownCaller(request, caller);
     return caller;
   } catch (error) {
     if (error instanceof Failure && isPublic()) return ignoredToken;

@@ -1,3 +1,5 @@
+import { loginOf } from "../../catalog/bin.js";
+import type { Caller } from "../../catalog/state.js";
 import type { Request } from "../../http/types.js";
 import { networkOf } from "../../queues/clients.js";
 import type { DatabaseUse } from "../../storage/postgres.js";
@@ -5,12 +7,18 @@ import type { Services } from "../services.js";
 
 /** For whom a request uses the database. */
 
-/** Requests whose caller is known. Weak, so that they are not kept. */
-const known = new WeakSet<Request>();
+/** Callers of requests, by their bodies, which what adapts a request to an older version keeps. Weak, so that none is kept. */
+const known = new WeakMap<Request["body"], Caller>();
 
-/** Notes that the request is that of a user, who may read for longer than the public. */
-export function noteKnownCaller(request: Request): void {
-  known.add(request);
+/** Notes that the request is that of a user, who may read for longer than the public, and is the author of what it writes. */
+export function noteKnownCaller({ body }: Request, caller: Caller): void {
+  known.set(body, caller);
+}
+
+/** For the history; undefined = nobody that is known. */
+function authorOf({ body }: Request): string | undefined {
+  const caller = known.get(body);
+  return (caller && loginOf(caller)) || undefined;
 }
 
 export interface OperationWork {
@@ -36,6 +44,7 @@ export function requestUse(
     isTask: true,
     endsReads: !writes,
     signal: () => request.signal,
-    readTimeoutMs: () => (known.has(request) ? undefined : config.publicTimeoutMs),
+    readTimeoutMs: () => (known.has(request.body) ? undefined : config.publicTimeoutMs),
+    author: () => authorOf(request),
   };
 }

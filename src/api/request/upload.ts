@@ -4,6 +4,7 @@ import type { Request } from "../../http/types.js";
 import type { Services } from "../services.js";
 import { callerOfToken, headToken, isTooLarge, tokenTooLate } from "./caller.js";
 import { type LayerContext, type MapContext, permittedLayer, toEditObjects } from "./context.js";
+import { noteKnownCaller } from "./database-use.js";
 import { mediaType, multipart } from "./media-type.js";
 import { viewOf } from "./paths.js";
 import type { Upload } from "./schema/bodies.js";
@@ -29,6 +30,7 @@ export async function receive<Out>(
   const map = await services.catalog.map(request.params.project!, request.params.map!);
   return receiveFor(request, body, async (token) => {
     const caller = token === undefined ? publicCaller : await callerOfToken(token, services, map.project);
+    if (caller.accountId !== null) noteKnownCaller(request, caller);
     const context: MapContext = { project: map.project, map, caller, view: viewOf(request, map.project) };
     const layer = permittedLayer(context, request, toEditObjects);
     check(layer);

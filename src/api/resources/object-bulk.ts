@@ -1,5 +1,4 @@
 import { setImmediate } from "node:timers/promises";
-import { loginOf } from "../../catalog/bin.js";
 import { editInBulk } from "../../features/bulk.js";
 import { type BulkPlan, bulkOperations } from "../../features/bulk-body.js";
 import type { Reply, Request } from "../../http/types.js";
@@ -57,7 +56,6 @@ async function edits(
   const { ids, receipt } = await editInBulk(services.db, layer, {
     plan,
     language: languages.own,
-    login: loginOf(caller),
   });
   await services.changes.propagate(receipt);
   return { kind: "json_text", text: await answerOf(plan, ids), headers: callerHeaders(caller) };

@@ -7,6 +7,7 @@ import type { Request } from "../../http/types.js";
 import { removeQuietly } from "../../remove-quietly.js";
 import { callerOfToken } from "../request/caller.js";
 import { projectContext } from "../request/context.js";
+import { noteKnownCaller } from "../request/database-use.js";
 import type { Services } from "../services.js";
 
 /** Files for the styles of a project are its administrators'. */
@@ -29,6 +30,7 @@ export const authorizedBy =
   async (token: string | undefined): Promise<Administered> => {
     const project = await services.catalog.project(request.params.project!);
     const caller = token === undefined ? publicCaller : await callerOfToken(token, services, project);
+    if (caller.accountId !== null) noteKnownCaller(request, caller);
     requireProjectRight(project, caller, Right.administer);
     return { project, caller };
   };
