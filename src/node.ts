@@ -112,6 +112,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     directUrl: config.databaseDirectUrl,
     onServerChanged: () => drawing?.renew(),
     nodeId,
+    keepsHistory: config.history.days > 0,
     connections: config.databaseConnections,
     statementTimeoutMs: config.statementTimeoutMs,
     log,

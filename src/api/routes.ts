@@ -37,6 +37,7 @@ import { searchOperations } from "./resources/search.js";
 import { sessionOperations } from "./resources/sessions.js";
 import { startOperation } from "./resources/start.js";
 import { structureOperations } from "./resources/structure.js";
+import { structureHistoryOperations } from "./resources/structure-history.js";
 import { tileKeyOperations } from "./resources/tile-keys.js";
 import { tileMapOperation } from "./resources/tile-map.js";
 import { tileOperations } from "./resources/tiles.js";
@@ -72,6 +73,7 @@ const resources: readonly Operation[] = [
   ...objectOperations,
   ...objectBulkOperations,
   ...historyOperations,
+  ...structureHistoryOperations,
   ...objectGeometryOperations,
   ...identifyOperations,
   ...fileOperations,

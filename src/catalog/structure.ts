@@ -67,6 +67,7 @@ export function createColumn(
 /**
  * Changes a column. Values that cannot be converted to the new type become empty; settings that do not support the type
  * are removed.
+ * @param check runs before it, when nobody else changes the structure any more
  * @returns its id
  * @throws Failure invalid_code, code_exists, invalid_value, busy; not_found (layer, column)
  */
@@ -75,9 +76,11 @@ export function changeColumn(
   target: StructureTarget,
   code: string,
   change: ColumnInput,
+  check?: (tx: Queryable) => Promise<void>,
 ): Promise<number> {
   const { layerId } = target;
   return changeStructure(db, target, async (tx) => {
+    await check?.(tx);
     const column = await findColumn(tx, layerId, code);
     const localizedValue = isValueType(change.type) && (change.localizedValue ?? column.localizedValue);
     if (isBuiltIn(column)) requireBuiltIn(column, change);

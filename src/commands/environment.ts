@@ -161,6 +161,7 @@ async function withConnections<T>(
   const db = openDatabase({
     url: config.databaseUrl,
     directUrl: config.databaseDirectUrl,
+    keepsHistory: config.history.days > 0,
     connections: 2,
     statementTimeoutMs: config.statementTimeoutMs,
     log,

@@ -1,4 +1,5 @@
 import type { LayerNode } from "../catalog/state.js";
+import { structureRowBytes } from "../catalog/structure-history.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 
 /** What happened to objects: who changed what, and when. Triggers of layers' tables write it (063_object_history.sql). */
@@ -106,13 +107,17 @@ export async function historyBytes(db: Queryable, layers: readonly LayerNode[]):
 /** Rows that one turn deletes. */
 const prunedAtOnce = 20_000;
 
-/** Deletes what is older, and what layers have left that are gone. @returns number of rows, of at most 20,000 */
+/** Deletes what is older, of objects and of the structure. @returns number of rows of objects, of at most 20,000 */
 export const pruneHistory = (
   db: Queryable,
   { days, now }: { readonly days: number; readonly now?: Date },
 ): Promise<number> =>
   db.execute(
-    `delete from object_history where ctid = any(array(
+    `with structure as (
+       delete from structure_history where ctid = any(array(
+         select ctid from structure_history where at < coalesce($2::timestamptz, now()) - $1 * interval '1 day'
+         limit ${prunedAtOnce})))
+     delete from object_history where ctid = any(array(
        select ctid from object_history where at < coalesce($2::timestamptz, now()) - $1 * interval '1 day'
        limit ${prunedAtOnce}))`,
     [days, now ?? null],
@@ -121,29 +126,34 @@ export const pruneHistory = (
 /** All projects are measured in one statement, which reads the whole history. */
 const measureTimeoutMs = 600_000;
 
-/** Deletes the oldest of projects whose history takes more than that, and what layers that are gone have left. */
+/** Deletes the oldest of projects whose history takes more than that, and what layers and projects that are gone have left. */
 export async function boundHistory(
   db: Pick<Database, "execute" | "transaction">,
   mostBytes: number,
 ): Promise<number> {
   const tooMuch = await db.transaction(async (tx) => {
     await tx.execute(`set local statement_timeout = ${measureTimeoutMs}`);
-    return tx.query<{ layers: number[]; last: number }>(
-      `select array_agg(distinct layer_id) as layers, max(id) filter (where project is null or total > $1) as last from (
-         select h.id, h.layer_id, m.project_id as project, sum(h.size) over (partition by m.project_id order by h.id desc) as total
-         from (select id, layer_id, ${rowBytes} as size from object_history h) h
-           left join node n on n.id = h.layer_id left join map m on m.id = n.map_id) sized
-       group by project having max(id) filter (where project is null or total > $1) is not null`,
+    return tx.query<{ table: string; owner: string; owners: number[]; last: number }>(
+      `select source as table, owner_name as owner, array_agg(distinct owner) as owners,
+         max(id) filter (where project is null or total > $1) as last
+       from (select *, sum(size) over (partition by project order by at desc, id desc) as total from (
+         select 'object_history' as source, 'layer_id' as owner_name, h.id, h.at, h.layer_id as owner, m.project_id as project,
+           ${rowBytes} as size
+         from object_history h left join node n on n.id = h.layer_id left join map m on m.id = n.map_id
+         union all
+         select 'structure_history', 'project_id', h.id, h.at, h.project_id, p.id, ${structureRowBytes}
+         from structure_history h left join project p on p.id = h.project_id) rows) sized
+       group by project, source, owner_name having max(id) filter (where project is null or total > $1) is not null`,
       [mostBytes],
     );
   });
   let gone = 0;
-  for (const { layers, last } of tooMuch) {
+  for (const { table, owner, owners, last } of tooMuch) {
     for (let some = prunedAtOnce; some === prunedAtOnce; gone += some)
       some = await db.execute(
-        `delete from object_history where id = any(array(
-           select id from object_history where layer_id = any($1::bigint[]) and id <= $2 limit ${prunedAtOnce}))`,
-        [layers, last],
+        `delete from ${table} where id = any(array(
+           select id from ${table} where ${owner} = any($1::bigint[]) and id <= $2 limit ${prunedAtOnce}))`,
+        [owners, last],
       );
   }
   return gone;

@@ -38,6 +38,8 @@ export interface DatabaseOptions {
   readonly onServerChanged?: () => void;
   /** Set as `mapwright.node` in the sessions of the pool, so that changes are attributed to this node. */
   readonly nodeId?: string;
+  /** Whether triggers write what changes to the history; default: they do. */
+  readonly keepsHistory?: boolean;
   readonly connections: number;
   readonly statementTimeoutMs: number;
   readonly log: Log;
@@ -58,7 +60,10 @@ export interface DatabaseCounts {
  * Settings of each session. JIT is off, because it makes short queries slower; parallel workers are, because the connections
  * are shared among clients, and a slot is to be one core of the database's.
  */
-const settingsOf = (timeoutMs: number, nodeId = "") => ({
+const settingsOf = (
+  timeoutMs: number,
+  { nodeId = "", keepsHistory = true }: Pick<DatabaseOptions, "nodeId" | "keepsHistory"> = {},
+) => ({
   search_path: "mapwright,public",
   jit: "off",
   max_parallel_workers_per_gather: 0,
@@ -66,6 +71,7 @@ const settingsOf = (timeoutMs: number, nodeId = "") => ({
   timezone: "UTC",
   client_min_messages: "warning",
   "mapwright.node": nodeId,
+  ...(!keepsHistory && { "mapwright.history": "off" }),
 });
 
 /** Behind a pooler the timeouts of a machine that is gone are between it and the server: only this one is of the transaction. */
@@ -116,7 +122,7 @@ export class Connections {
   constructor(readonly options: DatabaseOptions) {
     this.log = options.log;
     this.mostSilenceMs = options.statementTimeoutMs + responseGraceMs;
-    const { connections, url, directUrl = "", statementTimeoutMs, nodeId } = options;
+    const { connections, url, directUrl = "", statementTimeoutMs } = options;
     const mostSlow = mostSlowOf(connections, sharedCores(directUrl || url));
     this.slots = new ConnectionSlots(connections, undefined, undefined, mostSlow);
     this.batches = new FairSemaphore({
@@ -131,7 +137,7 @@ export class Connections {
       onMoved: (to: DatabaseHost, from: Primary) => this.moved(to, from),
       onGone: (host: DatabaseHost) => open.closeThoseOf((other) => other === host),
     };
-    const settings = settingsOf(statementTimeoutMs, nodeId);
+    const settings = settingsOf(statementTimeoutMs, options);
     this.isPooled = directUrl !== "";
     this.primary = new Primary(url, { ...follows, isPooled: this.isPooled });
     const direct = this.isPooled ? new Primary(directUrl, follows) : this.primary;
@@ -160,7 +166,7 @@ export class Connections {
 
   private openPool(): pg.Pool {
     const { primary, open, isPooled } = this;
-    const { connections, statementTimeoutMs, nodeId } = this.options;
+    const { connections, statementTimeoutMs } = this.options;
     /** To the server that takes writes when it is opened. */
     class PrimaryClient extends pg.Client {
       constructor(options: pg.ClientConfig) {
@@ -176,7 +182,7 @@ export class Connections {
       Client: PrimaryClient as unknown as new () => pg.ClientBase,
       verify: (client, done) => done(refusalOf(client)),
       max: connections,
-      ...(!isPooled && { options: sessionOptions(settingsOf(statementTimeoutMs, nodeId)) }),
+      ...(!isPooled && { options: sessionOptions(settingsOf(statementTimeoutMs, this.options)) }),
       application_name: "mapwright",
       connectionTimeoutMillis: 5_000,
       ...keptAlive,

@@ -159,6 +159,8 @@ export const extensions: readonly string[] = [
   "POST P/bin/{entry}/restore/",
   "DELETE P/bin/{entry}/",
   "DELETE P/bin/",
+  "GET P/history/",
+  "POST P/history/{entry}/undo/",
   "GET P/{map}/history/",
   `GET ${L}/history/`,
   `GET ${L}/objects/{object}/history/`,

@@ -111,6 +111,8 @@ async function makeWorld(code: string): Promise<Known> {
   await made("DELETE", `${code}/layers/gone/`);
   const bin = await made("GET", "bin/?limit=1");
   const done = await made("GET", `${code}/layers/a/history/?limit=1`);
+  await made("PATCH", `${code}/layers/a/`, { parent_id: 0, name: "A" });
+  const named = await made("GET", "history/?limit=1");
   const key = await made("POST", "keys/", { name: code });
   await made("POST", `${code}/layers/`, { code: "mat", type: "material", source: { layer: "a" } });
   // No other layer is made from this one.
@@ -129,6 +131,7 @@ async function makeWorld(code: string): Promise<Known> {
     lasting: [key.id],
     done: [done.entries[0].id],
     entry: [bin.entries[0].id],
+    named: [named.entries[0].id],
     user: ["viewer"],
     pass: ["viewerviewer"],
     login: ["viewer"],
@@ -200,6 +203,7 @@ const special: Readonly<Record<string, (world: Known) => Known>> = {
     layer: ["a"],
     entry: done!,
   }),
+  "POST /api/2.8/{project}/history/{entry}/undo/": ({ named }) => ({ entry: named! }),
   "DELETE /api/2.8/{project}/keys/{id}/": ({ lasting }) => ({ id: lasting! }),
   "DELETE /api/2.8/{project}/fonts/{path}": ({ map }) => ({ path: [`${map![0]}.otf`] }),
   "GET /api/2.8/{project}/{map}/export/": () => ({

@@ -201,6 +201,8 @@ export async function walkOperations({ server, secret, password }: ExampleWorld)
   await ask("undoChange", `POST main/layers/trees/history/${changes[0].id}/undo/`, { body: { group: 1 } });
   await ask("createLayer", "POST main/layers/", { body: { code: "benches" } });
   await ask("deleteLayer", "DELETE main/layers/benches/");
+  const { entries: changed } = await ask("listProjectHistory", "GET history/?limit=2&values=1&kind=map");
+  await ask("undoStructureChange", `POST history/${changed[0].id}/undo/`);
   const { entries } = await ask("listBin", "GET bin/");
   await ask("restoreFromBin", `POST bin/${entries[0].id}/restore/`, { body: { code: "seats" } });
   await ask("deleteLayer", "DELETE main/layers/seats/");

@@ -44,6 +44,8 @@ export interface Makers {
   key(): Promise<string>;
   /** The id of an entry in the history of the layer. */
   change(): Promise<string>;
+  /** The id of an entry in the history of the structure: a layer that got a name. */
+  named(): Promise<string>;
   /** The id of an entry in the bin: a layer that was deleted. */
   deleted(): Promise<string>;
 }
@@ -160,6 +162,13 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
     need: "edit objects",
     params: { entry: "999999999" },
     fresh: async ({ change }) => ({ params: { entry: await change() } }),
+  },
+  "GET P/history/": { need: "administer" },
+  "POST P/history/:entry/undo/": {
+    need: "edit structure",
+    on: "project",
+    params: { entry: "999999999" },
+    fresh: async ({ named }) => ({ params: { entry: await named() } }),
   },
   "GET P/bin/": { need: "membership" },
   "POST P/bin/:entry/restore/": {

@@ -115,6 +115,11 @@ function makersFor(map: MapCode): Makers {
       await must("POST", `${map}/layers/l/objects/`, { fields: {} });
       return String((await must("GET", `${map}/layers/l/history/?limit=1`)).entries[0].id);
     },
+    named: async () => {
+      const { code: layer } = await must("POST", `${map}/layers/`, {});
+      await must("PATCH", `${map}/layers/${layer}/`, { parent_id: 0, name: code() });
+      return String((await must("GET", "history/?limit=1")).entries[0].id);
+    },
     deleted: async () => {
       const { code: layer } = await must("POST", `${map}/layers/`, {});
       await must("DELETE", `${map}/layers/${layer}/`);

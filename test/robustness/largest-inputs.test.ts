@@ -162,6 +162,12 @@ const madeObject = async (): Promise<number> => {
   const { json } = await server.api("GET", "m/layers/l/history/?limit=1", { token: editor });
   return json.entries[0].id;
 };
+/** The id of an entry of the history of the structure. */
+const namedLayer = async (): Promise<number> => {
+  const code = await newLayer();
+  await server.api("PATCH", `m/layers/${code}/`, { token: editor, body: { parent_id: 0, name: "x" } });
+  return (await server.api("GET", "history/?limit=1", { token: admin })).json.entries[0].id;
+};
 /** The id of an entry in the bin. */
 const deletedLayer = async (): Promise<number> => {
   const code = await newLayer();
@@ -206,6 +212,10 @@ const entries: Readonly<Record<string, () => Promise<readonly Entry[]> | readonl
   ],
   "POST P/:map/layers/:layer/history/:entry/undo/": async () => [
     await json(`m/layers/l/history/${await madeObject()}/undo/`, { group: 1 }, { token: editor, clients: 1 }),
+  ],
+  "GET P/history/": () => [get("history/?limit=1000&values=1", { token: admin })],
+  "POST P/history/:entry/undo/": async () => [
+    await json(`history/${await namedLayer()}/undo/`, {}, { token: admin, clients: 1 }),
   ],
   "GET P/bin/": () => [get("bin/?limit=1000", { token: admin })],
   "POST P/bin/:entry/restore/": async () => [

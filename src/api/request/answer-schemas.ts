@@ -315,6 +315,32 @@ const schemas = {
     entries: z.array(z.looseObject({})).meta({ items: { $ref: "#/components/schemas/HistoryEntry" } }),
   }),
   Undone: z.object({ objects: z.int() }),
+  StructureEntry: z.object({
+    id,
+    group: z.string().describe("The same for all that was done in one request"),
+    kind: z.enum(["map", "folder", "layer", "column"]),
+    change: z.enum(["created", "changed", "deleted", "restored"]),
+    item: id.describe("Of the map, folder, layer or column"),
+    code: z.string().describe("Its code then"),
+    map: z.string().describe("Code of the map then"),
+    layer: z
+      .string()
+      .nullable()
+      .describe("Code of the layer or folder, or of the layer of a column; null = it is of the map itself"),
+    at: z.iso.datetime(),
+    by: z.string().nullable().describe("Login; null = it is not known, as of what a command or SQL did"),
+    members: z
+      .array(z.string())
+      .describe(
+        "What differs: members of the map, folder, layer or column, `publication` and `search` of a map, `constraints` of a layer",
+      ),
+    before: anyObject.nullable().describe("Their values; null = without `values`"),
+    after: anyObject.nullable(),
+  }),
+  StructureHistory: z.object({
+    entries: z.array(z.looseObject({})).meta({ items: { $ref: "#/components/schemas/StructureEntry" } }),
+  }),
+  StructureUndone: z.object({ members: z.array(z.string()) }),
   SavedPictures: z.object({
     pictures: z.array(z.looseObject({ path: z.string() })),
     refused: z.record(z.string(), z.string()).describe("Reasons by path, of at most 100"),

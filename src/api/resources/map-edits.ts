@@ -64,7 +64,11 @@ const layersAtOnce = 4;
  * @returns what of it has no effect
  * @throws Failure as `checkStyle`; invalid_style with `data.layer` when a layer's does not compile any more
  */
-async function checkStyles(services: Services, map: MapState, mapStyle: string): Promise<readonly string[]> {
+export async function checkStyles(
+  services: Services,
+  map: MapState,
+  mapStyle: string,
+): Promise<readonly string[]> {
   if (mapStyle === map.cssStyle) return [];
   const notices = mapStyle === "" ? [] : await checkStyle(services, map.project, { mapStyle });
   // Others stand for themselves.

@@ -61,6 +61,12 @@ export const tileSteps: readonly Step[] = [
       ]);
       await world.api("POST", `${spots}/history/${gone.id}/undo/`, { body: { group: 1 } });
       t.same(await world.colour("found", here), [255, 0, 0, 255], "so does an object");
+      await world.api("PATCH", "found/", { body: { name: "Found" } });
+      const query = "limit=1&before=999999999&values=1&map=found&kind=map&by=ann";
+      const [named] = (await world.api("GET", `history/?${query}`)).json.entries;
+      t.match(named, { after: { name: "Found" } });
+      t.same((await world.api("GET", "history/?layer=none")).json.entries, []);
+      await world.api("POST", `history/${named.id}/undo/`);
       await world.api("DELETE", "found/");
       await world.api("DELETE", `bin/${(await newest()).id}/`);
       await world.api("DELETE", "bin/");

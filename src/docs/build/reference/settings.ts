@@ -122,7 +122,8 @@ const meanings: Readonly<Record<string, string>> = {
   "render.memoryBytes": "The process that draws is replaced when it has grown beyond this.",
   "bin.days":
     "For how many days deleted maps, folders, layers and columns can be restored. 0 = nothing is kept of them.",
-  "history.days": "For how many days changes of objects can be looked at and undone. 0 = not at all.",
+  "history.days":
+    "For how many days changes of objects, and of maps, folders, layers and columns, can be looked at and undone. 0 = none is kept.",
   "history.mostBytes":
     "How much the changes of a project's objects may take in the database, without indexes. Beyond it the oldest go first.",
   "transfer.jobsPerHost":

@@ -46,6 +46,8 @@ begin
   update layer set bands = made where id = id_of_layer;
   if cardinality(made) > 0 then perform attach_bands(id_of_layer); end if;
   insert into layer_touch (layer_id, area) values (id_of_layer, null);
-  insert into object_history (layer_id, op, login)
-    values (id_of_layer, 'R', coalesce(current_setting('mapwright.login', true), ''));
+  if current_setting('mapwright.history', true) is distinct from 'off' then
+    insert into object_history (layer_id, op, login)
+      values (id_of_layer, 'R', coalesce(current_setting('mapwright.login', true), ''));
+  end if;
 end $$;
