@@ -29,7 +29,8 @@ const timeoutMs = 300_000;
 const namedConflicts = 10;
 
 /**
- * @throws Failure not_found; conflict when objects have been changed since in the same values, are deleted, or are there again;
+ * @throws Failure not_found; conflict when objects have been changed since in the same values, are deleted, or are there again, or
+ *   all is undone already;
  *   invalid_value for what cannot be undone, such as an import that replaced all objects
  */
 export function undo(db: Database, layer: LayerNode, { entry, group }: UndoRequest): Promise<Undone> {
@@ -66,9 +67,12 @@ export function undo(db: Database, layer: LayerNode, { entry, group }: UndoReque
          select from ${table} where svc_id in (select object_id from undoing) order by svc_id for update) locked`,
     );
     const columns = await columnsOf(tx, table);
-    for (let turn = 1; turn <= plan!.turns; turn++) await undoTurn(tx, { table, columns, layer, turn });
+    let changed = 0;
+    for (let turn = 1; turn <= plan!.turns; turn++)
+      changed += await undoTurn(tx, { table, columns, layer, turn });
+    if (changed === 0) throw conflict("It is undone already.");
     const [row] = await tx.query<{ r: string }>("select pg_current_xact_id()::text as r");
-    return { objects: plan!.objects, receipt: row!.r };
+    return { objects: Math.min(changed, plan!.objects), receipt: row!.r };
   });
 }
 
@@ -89,8 +93,8 @@ interface Turn {
   readonly turn: number;
 }
 
-/** Undoes the last change of each object, then the one before it, and so on. */
-async function undoTurn(tx: Queryable, { table, columns, layer, turn }: Turn): Promise<void> {
+/** Undoes the last change of each object, then the one before it, and so on. @returns number of objects that were not so already */
+async function undoTurn(tx: Queryable, { table, columns, layer, turn }: Turn): Promise<number> {
   const values = columns.map((name) => (name === "geom" ? "t.geom::text as geom" : `t.${name}`)).join(", ");
   const conflicts = await tx.query<{ object: number; op: string; names: string[] | null }>(
     `select u.object_id as object, u.op, case when u.op = 'u' and t.svc_id is not null then changed.names end as names
@@ -113,7 +117,7 @@ async function undoTurn(tx: Queryable, { table, columns, layer, turn }: Turn): P
   );
   if (conflicts.length > 0) throw conflicting(layer, conflicts);
   const list = columns.join(", ");
-  await tx
+  const restored = await tx
     .execute(
       `insert into ${table} (svc_id, ${list})
        select u.object_id, ${columns.map((name) => `r.${name}`).join(", ")}
@@ -121,20 +125,23 @@ async function undoTurn(tx: Queryable, { table, columns, layer, turn }: Turn): P
       [turn],
     )
     .catch(unfit);
-  await tx
+  const setBack = await tx
     .execute(
       `update ${table} t set ${columns
         .map((name) => `${name} = case when u.before ? '${name}' then r.${name} else t.${name} end`)
         .join(", ")}
        from undoing u, jsonb_populate_record(null::${table}, u.before) r
-       where u.turn = $1 and u.op = 'u' and t.svc_id = u.object_id`,
+       where u.turn = $1 and u.op = 'u' and t.svc_id = u.object_id and exists (
+         select from jsonb_each(u.before) b, to_jsonb((select now from (select ${values}) now)) now
+         where now ? b.key and now -> b.key is distinct from b.value)`,
       [turn],
     )
     .catch(unfit);
-  await tx.execute(
+  const removed = await tx.execute(
     `delete from ${table} t using undoing u where u.turn = $1 and u.op in ('i', 'I') and t.svc_id = u.object_id`,
     [turn],
   );
+  return restored + setBack + removed;
 }
 
 /** @throws Failure conflict when a column has another type by now */

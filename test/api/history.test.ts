@@ -87,6 +87,8 @@ t.test("what others have changed since stays", async (t) => {
   const [entry] = await history();
   await change(id, { geom: point(40) }, other);
   await undo(entry.id);
+  const again = await api("POST", `${L}/history/${entry.id}/undo/`, { token: editor });
+  t.match(again, { status: 409, text: /It is undone already/ });
   t.match(await object(id), { fields: { name: "mine", size: null }, geom: point(40) }, "other values");
   await change(id, { fields: { name: "a", size: 2 } });
   const [both] = await history();
