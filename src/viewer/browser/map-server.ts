@@ -44,6 +44,8 @@ export interface ColumnInfo {
   readonly type: string;
   readonly sort: number;
   readonly localized_value: boolean;
+  /** Whether objects must have a value in it. */
+  readonly required?: boolean;
   /** How its values are shown, if there is more to it than the type. */
   readonly format?: Readonly<Record<string, unknown>> | null;
 }
@@ -143,6 +145,10 @@ export class ServerError extends Error {
     this.name = "ServerError";
   }
 }
+
+/** Whether it is one. Parts of the page that are loaded later have the class once more, so that `instanceof` does not tell. */
+export const isServerError = (error: unknown): error is ServerError =>
+  error instanceof Error && error.name === "ServerError";
 
 interface ErrorBody {
   readonly code?: string;

@@ -162,11 +162,14 @@ export class MapView {
     this.map.panInside(latlng, { paddingTopLeft, paddingBottomRight });
   }
 
-  /** Moves the map when the object is not in sight, and no closer than it is seen now, if it fits. */
-  reveal(hit: Hit): void {
+  /**
+   * Moves the map when the object is not in sight, and no closer than it is seen now, if it fits.
+   * @param isBesideObject whether it shall be seen beside the panel of the object, which leaves phones no room
+   */
+  reveal(hit: Hit, isBesideObject = false): void {
     const bounds = highlightOf(hit).getBounds();
     if (!bounds.isValid()) return;
-    const { paddingTopLeft, paddingBottomRight } = this.padding();
+    const { paddingTopLeft, paddingBottomRight } = this.padding(isBesideObject && !phone.matches);
     const size = this.map.getSize();
     const seen = L.latLngBounds(
       this.map.containerPointToLatLng(paddingTopLeft),

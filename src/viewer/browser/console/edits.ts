@@ -9,6 +9,8 @@ export interface EditOptions {
   readonly query?: Query;
   /** Sent as JSON. */
   readonly body?: unknown;
+  /** Sent as it is, in place of `body`. */
+  readonly form?: FormData;
   /** Makes sure that an operation that is sent twice is done once. */
   readonly key?: string;
   /** The ETag of what it is meant for; of another state the server changes nothing (412). */
@@ -93,11 +95,12 @@ export class Edits {
     return this.ask(project, "GET", segments, options);
   }
 
-  private ask<T>(
+  /** The answer with its ETag. @throws ServerError */
+  ask<T>(
     project: string,
     method: string,
     segments: readonly string[],
-    { query = {}, body, key, match, isQuiet = false }: EditOptions,
+    { query = {}, body, form, key, match, isQuiet = false }: EditOptions = {},
   ): Promise<Read<T>> {
     const address = withQuery(`api/2.8/${path(project, ...segments)}`, query);
     const work = async () => {
@@ -110,6 +113,7 @@ export class Edits {
           ...(match !== undefined && { "if-match": match }),
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(form !== undefined && { body: form }),
       };
       const reply = await fetch(address, {
         credentials: "omit",

@@ -1,4 +1,4 @@
-import { ServerError } from "../map-server.js";
+import { isServerError, ServerError } from "../map-server.js";
 import type { TextKey, Translate } from "../texts.js";
 import { Conflict } from "./conflict.js";
 
@@ -27,6 +27,7 @@ const byStatus: Readonly<Record<number, TextKey>> = {
   401: "problemSession",
   403: "problemRights",
   404: "problemGone",
+  409: "problemChanged",
   412: "problemChanged",
   413: "problemLarge",
   429: "problemOften",
@@ -40,7 +41,7 @@ const passing = [0, 401, 429, 502, 503, 504];
 
 export function problemOf(error: unknown, t: Translate): Problem {
   if (error instanceof Conflict) return { text: t(error.text, error.values), detail: "", mayPass: false };
-  const { status, code, told } = error instanceof ServerError ? error : new ServerError(500, "internal");
+  const { status, code, told } = isServerError(error) ? error : new ServerError(500, "internal");
   const key = (code !== undefined && byCode[code]) || byStatus[status] || "problemOther";
   const isPlain = plain.has(code) || plain.has(status);
   return { text: t(key), detail: isPlain ? "" : told, mayPass: passing.includes(status) };
@@ -48,7 +49,7 @@ export function problemOf(error: unknown, t: Translate): Problem {
 
 /** Whether a question without an answer says nothing about what it asked for. */
 export const goesOn = (error: unknown): boolean =>
-  error instanceof ServerError && (error.status === 0 || error.status === 429 || error.status >= 500);
+  isServerError(error) && (error.status === 0 || error.status === 429 || error.status >= 500);
 
 /** As one text. */
 export function problemText(error: unknown, t: Translate): string {

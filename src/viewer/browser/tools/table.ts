@@ -1,7 +1,7 @@
 import type { Locale } from "../attributes.js";
 import { button, h, icon } from "../dom.js";
 import type { TreeItem } from "../layer-tree.js";
-import { type ColumnInfo, type MapId, type ObjectItem, ServerError } from "../map-server.js";
+import { type ColumnInfo, isServerError, type MapId, type ObjectItem } from "../map-server.js";
 import type { Hit } from "../objects.js";
 import { swatch } from "../swatch.js";
 import type { OpenTool, ToolParts } from "../tool-parts.js";
@@ -18,7 +18,25 @@ import { viewBox } from "./view-box.js";
 
 /** The table of a layer's objects, below the map. */
 
+/** What lets objects be worked on. */
+export interface RowWork {
+  /** Controls of the header. */
+  readonly controls: readonly HTMLElement[];
+  /** The first cell of a row. */
+  mark(id: number, index: number): HTMLElement;
+  /** The key for marks was pressed. */
+  toggle(id: number): void;
+  /** What the column of marks is called. */
+  readonly marks: string;
+  /** A row was chosen; its object may have no place. */
+  open(object: ObjectItem): void;
+  /** The rows that were read, to mark what lies between two. */
+  listed(at: (index: number) => number | undefined): void;
+}
+
 export interface TableOf {
+  /** Absent = objects are looked at. */
+  readonly work?: RowWork;
   /** Whether it opens with a chart of what is in view. */
   readonly withChart: boolean;
   readonly mapId: MapId;
@@ -32,11 +50,21 @@ const maxHeight = 8_000_000;
 const moreRows = 8;
 /** After the last key, before the server is asked. */
 const typingMs = 350;
-export function openTable(parts: ToolParts, of: TableOf, closed: () => void): OpenTool {
+/** Width of the column of marks, in pixels. */
+const markWidth = 44;
+
+export interface OpenTable extends OpenTool {
+  /** Reads the rows anew, at once. */
+  renew(): void;
+  /** Finds the row of an object, and marks it as that which is shown. */
+  show(id: number | undefined): void;
+}
+
+export function openTable(parts: ToolParts, of: TableOf, closed: () => void): OpenTable {
   return new Table(parts, of, closed);
 }
 
-class Table implements OpenTool {
+class Table implements OpenTable {
   private readonly panel: ReturnType<typeof bottomPanel>;
   private readonly count = h("span", { class: "pill table-count", role: "status" });
   private readonly words: HTMLInputElement;
@@ -105,7 +133,9 @@ class Table implements OpenTool {
     this.scroller.addEventListener("scroll", () => this.paint(), { passive: true });
     this.scroller.addEventListener("keydown", (event) => this.key(event));
     this.body.addEventListener("click", (event) => {
-      const index = (event.target as HTMLElement).closest<HTMLElement>("[data-index]")?.dataset.index;
+      const pressed = event.target as HTMLElement;
+      const index = pressed.closest<HTMLElement>("[data-index]")?.dataset.index;
+      if (pressed.closest(".mark-cell")) return;
       if (index !== undefined) void this.choose(Number(index));
     });
     this.body.addEventListener("dblclick", () => void this.details());
@@ -114,6 +144,7 @@ class Table implements OpenTool {
       header: [
         h("h2", {}, swatch(of.layer), h("span", {}, name)),
         this.count,
+        ...(of.work?.controls ?? []),
         this.clear,
         h("label", { class: "table-in-view", for: "table-in-view" }, t("onlyInView"), this.inView),
         h("div", { class: "table-search" }, icon("search"), this.words),
@@ -141,11 +172,20 @@ class Table implements OpenTool {
     this.refreshing = window.setTimeout(() => this.reload(true), 1_000);
   }
 
-  highlighted(hit: Hit): void {
-    if (hit.layer.layerId !== this.of.layer.layerId || hit.object.id === this.chosen) return;
-    this.chosen = hit.object.id;
+  renew(): void {
+    window.clearTimeout(this.refreshing);
+    this.reload(true);
+  }
+
+  show(id: number | undefined): void {
+    if (id === this.chosen) return;
+    this.chosen = id;
     this.paintChosen();
-    void this.reveal(hit.object.id);
+    if (id !== undefined) void this.reveal(id);
+  }
+
+  highlighted(hit: Hit): void {
+    if (hit.layer.layerId === this.of.layer.layerId) this.show(hit.object.id);
   }
 
   private get locale(): Locale {
@@ -171,10 +211,26 @@ class Table implements OpenTool {
       return;
     }
     this.objects = new LayerObjects(server, mapId, layer.element.code, this.columns);
-    this.scroller.style.setProperty("--columns", this.head.draw(this.columns));
-    this.scroller.setAttribute("aria-colcount", String(this.columns.length));
+    this.scroller.style.setProperty("--columns", this.drawHead());
+    this.scroller.setAttribute("aria-colcount", String(this.columns.length + this.marked));
     this.reload();
     if (this.of.withChart) await this.toggleChart();
+  }
+
+  /** How many columns are before those of the layer. */
+  private get marked(): 0 | 1 {
+    return this.of.work ? 1 : 0;
+  }
+
+  private drawHead(): string {
+    const widths = this.head.draw(this.columns);
+    const { work } = this.of;
+    if (!work) return widths;
+    const [titles, boxes] = this.head.element.children;
+    const name = h("span", { class: "visually-hidden" }, work.marks);
+    titles?.prepend(h("div", { class: "cell", role: "columnheader" }, name));
+    boxes?.prepend(h("div", { class: "cell", role: "gridcell" }));
+    return `${markWidth}px ${widths}`;
   }
 
   /** Shows a chart beside the rows, or hides it. */
@@ -250,15 +306,15 @@ class Table implements OpenTool {
     this.head.mark(conditionOf(this.asked, this.columns).wrong);
     const { selected } = this;
     this.clear.hidden = selected.filter === undefined;
-    const last = this.rows;
-    last?.close();
+    this.rows?.close();
     this.rows = new TableRows(this.objects, selected, this.head.sort, {
       changed: () => this.arrived(),
       failed: (error) => {
-        const isSlow = error instanceof ServerError && error.code === "timeout";
+        const isSlow = isServerError(error) && error.code === "timeout";
         this.tellFailed(() => this.reload(), isSlow);
       },
     });
+    this.of.work?.listed((index) => this.rows?.at(index)?.id);
     if (!stays) {
       this.scroller.scrollTop = 0;
       this.active = 0;
@@ -355,7 +411,7 @@ class Table implements OpenTool {
       const isNumber = column.type === "number";
       return h(
         "div",
-        { class: isNumber ? "cell number" : "cell", role: "gridcell", "aria-colindex": at + 1 },
+        { class: isNumber ? "cell number" : "cell", role: "gridcell", "aria-colindex": at + 1 + this.marked },
         row ? text || "—" : "…",
       );
     });
@@ -369,6 +425,7 @@ class Table implements OpenTool {
         "data-index": index,
         "data-id": row?.id,
       },
+      row && this.of.work ? this.of.work.mark(row.id, index) : undefined,
       ...cells,
     );
   }
@@ -398,10 +455,17 @@ class Table implements OpenTool {
       this.scrollTo(this.active);
       this.paint();
     } else if (event.key === "Enter") void this.details();
-    else if (event.key === " ") void this.choose(this.active);
+    else if (event.key === " ") this.pressed(this.active);
     else return;
     event.preventDefault();
     event.stopPropagation();
+  }
+
+  /** Marks a row, or shows its object on the map where there are no marks. */
+  private pressed(index: number): void {
+    const id = this.rows?.at(index)?.id;
+    if (!this.of.work) void this.choose(index);
+    else if (id !== undefined) this.of.work.toggle(id);
   }
 
   /** Shows the object of a row on the map. */
@@ -424,10 +488,11 @@ class Table implements OpenTool {
       return undefined;
     }
     if (showing.signal.aborted || !object) return undefined;
+    this.of.work?.open(object);
     const bounds = L.geoJSON(object.geom ?? undefined).getBounds();
     if (!bounds.isValid()) {
       view.highlight(undefined);
-      toasts.show(this.locale.t("noGeometry"));
+      if (!this.of.work) toasts.show(this.locale.t("noGeometry"));
       return undefined;
     }
     // In the copy of the world that is looked at.
@@ -442,7 +507,7 @@ class Table implements OpenTool {
   /** Shows the object of the row that keys act on, with its attributes. */
   private async details(): Promise<void> {
     const found = await this.choose(this.active);
-    if (found) this.parts.showObject(found.hit, this.columns, found.latlng);
+    if (found && !this.of.work) this.parts.showObject(found.hit, this.columns, found.latlng);
   }
 
   /** Scrolls to the row of an object, if it is among those that are listed. */
