@@ -84,8 +84,16 @@ export async function bundlePages() {
     ...options,
     entryPoints: [join(modules, "console", "app.js")],
     outfile: join(scripts, "console.js"),
-    external: ["./texts/*"],
+    external: ["./texts/*", "./objects/*"],
     plugins: [leaflet],
+  });
+  // What edits objects is loaded when it is opened, as tools are.
+  await build({
+    ...options,
+    entryPoints: [join(modules, "console", "objects", "editor.js")],
+    outdir: join(scripts, "objects"),
+    splitting: true,
+    chunkNames: "shared-[hash]",
   });
   // A part of the page itself, from which it names other files.
   await build({
@@ -108,7 +116,7 @@ export async function bundlePages() {
   });
   await build({
     ...options,
-    entryPoints: ["viewer", "tools", "console"].map((name) => join(styles, `${name}.css`)),
+    entryPoints: ["viewer", "tools", "console", "objects"].map((name) => join(styles, `${name}.css`)),
     outdir: scripts,
     external: ["images/*"],
   });

@@ -21,6 +21,7 @@ import { Importer } from "./importer.js";
 import { MapCanvas } from "./map-canvas.js";
 import { MapEdits } from "./map-edits.js";
 import { Navigation } from "./navigation.js";
+import { hasOwnObjects, ObjectEditing } from "./object-editing.js";
 import { OpenMap } from "./open-map.js";
 import { problemOf } from "./problem.js";
 import { Publishing } from "./publishing.js";
@@ -48,7 +49,7 @@ export class Console {
   private readonly turns = new Turns();
   private readonly dialogs: Dialogs;
   private readonly stage = new Stage();
-  private readonly side: HTMLElement;
+  private readonly side = h("div", { class: "side", hidden: true });
   private readonly layers: LayersPanel;
   private readonly header: Header;
   private readonly menu = new PopupMenu();
@@ -59,6 +60,7 @@ export class Console {
   private readonly edits: Edits;
   private readonly changes: MapEdits;
   private readonly importer: Importer;
+  private readonly objects: ObjectEditing;
   private readonly map: OpenMap;
   private readonly actions: TreeActions;
   private readonly publishing: Publishing;
@@ -85,6 +87,7 @@ export class Console {
     );
     const canvas = new MapCanvas(root, locale, {
       moved: (zoom) => this.layers.zoomed(zoom),
+      clicked: (click) => this.objects.clicked(click),
       missing: (isMissing) => this.layers.markFailed(isMissing ? t("tilesFailed") : undefined),
       home: () => this.map.fit(),
     });
@@ -96,6 +99,7 @@ export class Console {
       editing: rows,
     });
     this.style = new StylePanel(t, {
+      objects: (item) => (hasOwnObjects(item) ? () => this.map.openObjects(item) : undefined),
       columns: async ({ element }) => {
         const { mapId } = place;
         return mapId ? this.edits.inSession(mapId.project, () => server.structure(mapId, element.code)) : [];
@@ -107,8 +111,14 @@ export class Console {
         this.map.keepFocus();
       },
     });
-    const { dialogs, changes, layers, style } = this;
-    this.map = new OpenMap({ place, server, edits: this.edits, t, canvas, layers, rows, menu, style });
+    const { dialogs, changes, layers, style, edits, side } = this;
+    this.objects = new ObjectEditing({
+      ...{ server, sessions, edits, locale, root, side, view: canvas.view, toasts: dialogs.toasts },
+      renew: () => canvas.tiles.renew(undefined),
+      shown: () => style.close(),
+    });
+    const { objects } = this;
+    this.map = new OpenMap({ place, server, edits, t, canvas, layers, rows, menu, style, objects, side });
     const { map } = this;
     this.actions = new TreeActions({ place, map, rows, menu, style, changes, turns, dialogs });
     this.header = new Header(
@@ -146,12 +156,12 @@ export class Console {
     this.homeActions = new HomeActions({ place, home, menu, changes, turns, dialogs, open, reload });
     const add = this.drop.button("button wide add-data", t("addData"));
     layers.element.append(h("div", { class: "layers-add" }, add));
-    this.side = h("div", { class: "side", hidden: true }, chooser.element, layers.element);
-    canvas.view.panels = { side: this.side, object: style.element };
+    side.append(chooser.element, layers.element);
+    canvas.view.panels = { side, object: style.element };
     root.append(
       canvas.progress,
       home.element,
-      this.side,
+      side,
       toolbar.element,
       style.element,
       menu.element,

@@ -2,10 +2,12 @@ import type { Locale } from "../attributes.js";
 import { h } from "../dom.js";
 import { mapControls, scaleBar } from "../map-controls.js";
 import { MapView } from "../map-view.js";
+import type { Click } from "../objects.js";
 import { TileStack } from "../tile-stack.js";
 
 export interface MapCanvasEvents {
   moved(zoom: number): void;
+  clicked(click: Click): void;
   /** Tiles are missing, or all are there again. */
   missing(isMissing: boolean): void;
   /** All of the map is wanted to be seen. */
@@ -28,7 +30,7 @@ export class MapCanvas {
     root.append(this.map);
     this.view = new MapView(this.map, locale.t("mapLabel"), {
       moved: () => events.moved(this.view.view.zoom),
-      clicked: () => undefined,
+      clicked: (click) => events.clicked(click),
       menu: () => undefined,
     });
     const { map } = this.view;

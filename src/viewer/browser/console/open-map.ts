@@ -9,6 +9,7 @@ import type { Translate } from "../texts.js";
 import type { Edits } from "./edits.js";
 import { keepFocus } from "./focus.js";
 import type { MapCanvas } from "./map-canvas.js";
+import type { ObjectEditing } from "./object-editing.js";
 import type { StylePanel } from "./style-panel.js";
 import type { EditableTree } from "./tree-editing.js";
 import { isSame, type Workplace } from "./workplace.js";
@@ -23,6 +24,9 @@ export interface OpenMapParts {
   readonly rows: EditableTree;
   readonly menu: PopupMenu;
   readonly style: StylePanel;
+  readonly objects: ObjectEditing;
+  /** What covers the map at its left. */
+  readonly side: HTMLElement;
 }
 
 /** Largest number of layers that addresses of tiles name: servers read no longer ones, so that beyond it the map's own choice is shown. */
@@ -60,12 +64,13 @@ export class OpenMap {
   }
 
   close(): void {
-    const { place, rows, menu, style, canvas, layers } = this.parts;
+    const { place, rows, menu, style, objects, canvas, layers } = this.parts;
     rows.begin(undefined);
     menu.close();
     place.mapId = undefined;
     this.shown = undefined;
     style.close();
+    objects.close();
     canvas.tiles.clear();
     layers.hide();
     canvas.attribution.replaceChildren();
@@ -109,6 +114,20 @@ export class OpenMap {
     this.parts.canvas.tiles.renew(undefined);
   }
 
+  openStyle(item: TreeItem): void {
+    const { style, objects, rows, canvas, side } = this.parts;
+    if (item.isFolder) return;
+    objects.closeForm();
+    canvas.view.panels = { side, object: style.element };
+    void style.open(item);
+    rows.choose(item);
+  }
+
+  openObjects(item: TreeItem): void {
+    const { mapId, project } = this.parts.place;
+    if (mapId) void this.parts.objects.open({ mapId, item, languages: project?.languages ?? [] });
+  }
+
   /** Rows can be made anew. */
   async settled(): Promise<void> {
     if (this.isLate) await this.reload();
@@ -147,7 +166,7 @@ export class OpenMap {
 
   private showTree(): void {
     const { shown: tree } = this;
-    const { place, server, layers, rows, style, canvas } = this.parts;
+    const { place, server, layers, rows, style, objects, canvas } = this.parts;
     const { mapId, project } = place;
     if (!tree || !mapId) return;
     this.symbols.clear();
@@ -159,6 +178,7 @@ export class OpenMap {
     layers.zoomed(canvas.view.view.zoom);
     rows.choose(this.chosen);
     style.renewed(this.chosen);
+    objects.renewed(tree);
     if (focused !== undefined) rows.focus(focused);
     this.showTiles();
   }

@@ -13,6 +13,8 @@ import { placeOf, StyleSourceView } from "./style-source-view.js";
 /** How a layer looks: set by a form, or written as CartoCSS. Both change the same text, which is a draft until it is saved. */
 
 export interface StylePanelEvents {
+  /** Opens the objects of the layer; undefined = it has none. */
+  objects(item: TreeItem): (() => void) | undefined;
   columns(item: TreeItem): Promise<readonly ColumnInfo[]>;
   /** @returns what the server notes about the style @throws ServerError */
   save(item: TreeItem, css: string): Promise<readonly string[]>;
@@ -41,6 +43,7 @@ export class StylePanel implements StyledText {
   private readonly notes = h("ul", { class: "style-notes", role: "status", hidden: true });
   private readonly saving: HTMLButtonElement;
   private readonly reset: HTMLButtonElement;
+  private readonly objects: HTMLButtonElement;
   private mode: Mode = "form";
   private item: TreeItem | undefined;
   private columns: readonly ColumnInfo[] = [];
@@ -84,10 +87,15 @@ export class StylePanel implements StyledText {
       () => this.close(),
       icon("close"),
     );
+    this.objects = button(
+      { class: "icon-button", "aria-label": t("objects"), title: t("objects") },
+      () => this.item && this.events.objects(this.item)?.(),
+      icon("table"),
+    );
     this.element = h(
       "section",
       { class: "card object style-panel", "aria-label": t("styleOf"), hidden: true },
-      h("header", { class: "object-header" }, this.title, close),
+      h("header", { class: "object-header" }, this.title, this.objects, close),
       bar,
       h("div", { class: "style-body" }, this.form.element, this.source.element, this.problem, this.notes),
       h("footer", { class: "style-footer" }, this.reset, this.saving),
@@ -110,6 +118,7 @@ export class StylePanel implements StyledText {
     const isOther = item.layerId !== this.item?.layerId;
     this.item = item;
     this.title.textContent = item.title;
+    this.objects.hidden = this.events.objects(item) === undefined;
     this.element.hidden = false;
     if (isOther) {
       this.columns = [];

@@ -5,6 +5,7 @@ import { confirmed } from "./confirmed.js";
 import { Conflict } from "./conflict.js";
 import type { Dialogs } from "./dialogs.js";
 import type { MapEdits } from "./map-edits.js";
+import { hasOwnObjects } from "./object-editing.js";
 import type { OpenMap } from "./open-map.js";
 import type { StylePanel } from "./style-panel.js";
 import {
@@ -44,9 +45,7 @@ export class TreeActions implements TreeEditingEvents {
   constructor(private readonly parts: TreeActionsParts) {}
 
   choose(item: TreeItem): void {
-    if (item.isFolder) return;
-    void this.parts.style.open(item);
-    this.parts.rows.choose(item);
+    this.parts.map.openStyle(item);
   }
 
   rename(map: MapId, item: TreeItem, name: string): void {
@@ -90,9 +89,11 @@ export class TreeActions implements TreeEditingEvents {
       this.choose(item);
       style.focus();
     };
+    const openObjects = () => this.parts.map.openObjects(item);
     const step = (to: Step) => this.step(map, item, to, false);
     menu.open({ label: t("layerMenu", { name: item.title }), at: opener.getBoundingClientRect(), opener }, [
       ...(item.isFolder ? [] : [{ icon: "brush" as const, label: t("styleOf"), press: openStyle }]),
+      ...(hasOwnObjects(item) ? [{ icon: "table" as const, label: t("objects"), press: openObjects }] : []),
       { icon: "pencil", label: t("rename"), press: () => rows.rename(map, item) },
       ...(at > 0 ? [{ icon: "arrowUp" as const, label: t("moveUp"), press: () => step("up") }] : []),
       ...(at < siblings.length - 1

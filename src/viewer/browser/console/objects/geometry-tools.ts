@@ -1,0 +1,194 @@
+import { button, h } from "../../dom.js";
+import type { MapView } from "../../map-view.js";
+import type { Translate } from "../../texts.js";
+import { Drawing } from "./drawing.js";
+import {
+  drawnShape,
+  leastVertices,
+  type Position,
+  type Shape,
+  type ShapeKind,
+  withHole,
+  withPart,
+} from "./shape.js";
+import { ShapeView } from "./shape-view.js";
+
+/** Draws shapes on the map and changes them, one at a time. A bar over the map tells how, and has its buttons. */
+
+/** What is being done; it is ended from outside by `end`. */
+interface Running {
+  finish(): void;
+  cancel(): void;
+  /** Takes the last step back; false = there is none. */
+  undo(): boolean;
+}
+
+export class GeometryTools {
+  readonly element = h("section", { class: "card draw-bar", hidden: true });
+  private readonly hint = h("p", { class: "hint", role: "status" });
+  private readonly actions = h("div", { class: "draw-actions" });
+  private running: Running | undefined;
+
+  constructor(
+    private readonly view: MapView,
+    private readonly t: Translate,
+  ) {
+    this.element.setAttribute("aria-label", t("geometry"));
+    this.element.append(this.hint, this.actions);
+  }
+
+  get isRunning(): boolean {
+    return this.running !== undefined;
+  }
+
+  /** Ends what is being done, and keeps it. */
+  finish(): void {
+    this.running?.finish();
+  }
+
+  cancel(): void {
+    this.running?.cancel();
+  }
+
+  undo(): boolean {
+    return this.running?.undo() ?? false;
+  }
+
+  /** The vertices that are drawn; undefined = it was cancelled. */
+  draw(kind: ShapeKind): Promise<readonly Position[] | undefined> {
+    this.cancel();
+    const { t } = this;
+    const hints = { Point: "drawPoint", LineString: "drawLine", Polygon: "drawArea" } as const;
+    return new Promise((resolve) => {
+      const finish = this.button("finish", true, () => drawing.finish());
+      finish.hidden = kind === "Point";
+      finish.disabled = true;
+      const end = (positions: readonly Position[] | undefined) => {
+        this.ended();
+        resolve(positions);
+      };
+      const drawing = new Drawing(this.view, kind, {
+        changed: (vertices) => {
+          finish.disabled = vertices < leastVertices[kind];
+        },
+        ended: end,
+      });
+      this.begin(t(hints[kind]), [this.button("cancel", false, () => drawing.cancel()), finish], drawing);
+      this.view.map.getContainer().focus({ preventScroll: true });
+    });
+  }
+
+  /**
+   * Changes a shape by its handles.
+   * @param changed is told each step
+   * @returns what it is then; undefined = the steps shall be forgotten
+   */
+  reshape(shape: Shape, changed: (shape: Shape) => void): Promise<Shape | undefined> {
+    this.cancel();
+    const { t, view } = this;
+    return new Promise((resolve) => {
+      let now = shape;
+      const before: Shape[] = [];
+      const set = (next: Shape) => {
+        before.push(now);
+        now = next;
+        changed(next);
+      };
+      const end = (result: Shape | undefined) => {
+        shown.remove();
+        this.ended();
+        resolve(result);
+      };
+      /** Draws a part, and goes on with what there is then. */
+      const add = async (join: (drawn: readonly Position[]) => Shape | undefined) => {
+        shown.remove();
+        this.ended();
+        const drawn = await this.draw(shape.kind);
+        const joined = drawn && join(drawn);
+        if (joined) set(joined);
+        resolve(this.reshape(now, changed));
+      };
+      const more =
+        shape.kind === "Polygon"
+          ? [
+              this.button(
+                "addPart",
+                false,
+                () => void add((drawn) => withPart(now, drawnShape("Polygon", drawn))),
+              ),
+              this.button("addHole", false, () => void add((drawn) => withHole(now, drawn))),
+            ]
+          : [
+              this.button(
+                "addPart",
+                false,
+                () => void add((drawn) => withPart(now, drawnShape(shape.kind, drawn))),
+              ),
+            ];
+      this.begin(
+        t("reshapeHint"),
+        [
+          ...more,
+          this.button("cancel", false, () => end(undefined)),
+          this.button("finish", true, () => end(now)),
+        ],
+        {
+          finish: () => end(now),
+          cancel: () => end(undefined),
+          undo: () => {
+            const last = before.pop();
+            if (!last) return false;
+            now = last;
+            shown.show(last);
+            changed(last);
+            return true;
+          },
+        },
+      );
+      const shown = new ShapeView(view.map, t, shape, {
+        changed: set,
+        crowded: (isCrowded) => {
+          this.hint.textContent = t(isCrowded ? "reshapeCrowded" : "reshapeHint");
+        },
+      });
+      view.take = () => undefined;
+      shown.focus();
+    });
+  }
+
+  private button(key: "finish" | "cancel" | "addPart" | "addHole", isMain: boolean, press: () => void) {
+    return button({ class: isMain ? "button small main" : "button small" }, press, this.t(key));
+  }
+
+  private begin(hint: string, actions: readonly HTMLElement[], running: Running): void {
+    this.hint.textContent = hint;
+    this.actions.replaceChildren(...actions);
+    this.element.hidden = false;
+    this.running = running;
+    this.view.map.doubleClickZoom.disable();
+    document.addEventListener("keydown", this.key, { capture: true });
+  }
+
+  private ended(): void {
+    this.running = undefined;
+    this.view.take = undefined;
+    this.element.hidden = true;
+    this.view.map.doubleClickZoom.enable();
+    document.removeEventListener("keydown", this.key, { capture: true });
+  }
+
+  private readonly key = (event: KeyboardEvent): void => {
+    const { target } = event;
+    const isOnMap =
+      target === document.body ||
+      (target instanceof Node && this.view.map.getContainer().contains(target)) ||
+      (target instanceof Node && this.element.contains(target));
+    // Questions over the page have keys of their own.
+    if (document.querySelector("dialog[open]")) return;
+    if (event.key === "Escape" && isOnMap) this.cancel();
+    else if (event.key === "Enter" && isOnMap && !(target instanceof HTMLButtonElement)) this.finish();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+}

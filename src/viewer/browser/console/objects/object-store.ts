@@ -1,0 +1,154 @@
+import { type ColumnInfo, isServerError, type MapId } from "../../map-server.js";
+import type { Edits } from "../edits.js";
+import type { Draft } from "./drafts.js";
+import type { Done } from "./edit-stack.js";
+import type { Fields, Values } from "./merge.js";
+
+/** Objects of a layer at the server, as they are edited: with the values of all languages, and their versions. All throw ServerError. */
+
+export interface Loaded extends Values {
+  readonly id: number;
+  readonly etag: string | undefined;
+}
+interface Answered {
+  readonly id: number;
+  readonly fields: Fields;
+  readonly geom?: GeoJSON.Geometry | null;
+}
+interface HistoryAnswer {
+  readonly entries: readonly { readonly id: number }[];
+}
+/** What a constraint allows. */
+export interface Constraint {
+  readonly type: "enum" | "range" | "pattern";
+  readonly columns: readonly string[];
+  readonly definition: readonly unknown[];
+}
+
+/** Whether the server will answer the same again. */
+export const isFinal = (error: unknown): boolean =>
+  isServerError(error) && ![0, 401, 429, 502, 503, 504].includes(error.status);
+
+export class ObjectStore {
+  private readonly localized: readonly ColumnInfo[];
+
+  constructor(
+    private readonly edits: Edits,
+    private readonly mapId: MapId,
+    private readonly layer: string,
+    /** Of the project, the main one first. */
+    readonly languages: readonly string[],
+    readonly columns: readonly ColumnInfo[],
+  ) {
+    this.localized = columns.filter((column) => column.localized_value && column.type !== "file");
+  }
+
+  /** Undefined when there is none any more. */
+  async read(id: number): Promise<Loaded | undefined> {
+    const [main, ...others] = await Promise.all(
+      this.asked.map((lng) => this.one("GET", ["objects", String(id)], { returnGeom: 1, lng })),
+    );
+    // Of an object that is not there the server answers the id alone.
+    if (!main || main.value.geom === undefined) return undefined;
+    return this.joined(main, others);
+  }
+
+  /** One question for each language in which values are. */
+  private get asked(): readonly (string | undefined)[] {
+    return this.localized.length > 0 && this.languages.length > 0 ? this.languages : [undefined];
+  }
+
+  private joined(main: Tagged, others: readonly Tagged[]): Loaded {
+    const { id, geom } = main.value;
+    const fields: Record<string, unknown> = { ...main.value.fields };
+    const answers = [main, ...others];
+    for (const { code } of this.localized) {
+      const texts = this.languages.map((language, at) => [language, answers[at]?.value.fields[code] ?? null]);
+      fields[code] = Object.fromEntries(texts.filter(([, text]) => text !== null && text !== ""));
+    }
+    return { id, fields, geom: geom ?? null, etag: main.etag };
+  }
+
+  /** Saves what a draft says. @throws ServerError 412 when it was made of something that is not there any more */
+  async save({ id, key, base, change }: Draft): Promise<Loaded> {
+    const { fields, geom } = change;
+    const body = { fields, ...(geom !== undefined && { geom }) };
+    const query = { returnGeom: 1, lng: this.languages[0] };
+    const saved =
+      id === undefined
+        ? await this.one("POST", ["objects"], query, { body, key })
+        : await this.one("PUT", ["objects", String(id)], query, { body, match: base?.etag });
+    if (this.localized.length === 0) return this.joined(saved, []);
+    return (await this.read(saved.value.id)) ?? this.joined(saved, []);
+  }
+
+  async remove(ids: readonly number[], key: string): Promise<void> {
+    const body = ids.map((id) => ({ op: "delete", id }));
+    await this.send("POST", ["objects", "bulk"], { body, key });
+  }
+
+  /** The last thing that was done to objects, at once. */
+  async last(objects: readonly number[]): Promise<Done | undefined> {
+    const query = { limit: 1 };
+    const { entries } = await this.send<HistoryAnswer>("GET", ["objects", String(objects[0]), "history"], {
+      query,
+    });
+    return entries[0] && { entry: entries[0].id, objects };
+  }
+
+  /** Undoes something, and tells what has done that. */
+  async reverse({ entry, objects }: Done, key: string): Promise<Done> {
+    const body = { group: objects.length > 1 ? 1 : 0 };
+    await this.send("POST", ["history", String(entry), "undo"], { body, key });
+    return (await this.last(objects)) ?? { entry, objects };
+  }
+
+  async attach(id: number, column: string, file: File, key: string): Promise<void> {
+    const form = new FormData();
+    form.append("field", column);
+    form.append("file", file, file.name);
+    await this.send("POST", ["objects", String(id), "files"], { form, key });
+  }
+
+  async detach(id: number, column: string, file: number): Promise<void> {
+    const query = { field: column };
+    await this.send("DELETE", ["objects", String(id), "files", String(file)], { query });
+  }
+
+  /** Nothing for those who may not know them. */
+  constraints(): Promise<readonly Constraint[]> {
+    return this.send<readonly Constraint[]>("GET", ["constraints"], { isQuiet: true }).catch(() => []);
+  }
+
+  /** The geometry of some object, made rough; undefined = none has one. */
+  async anyGeometry(): Promise<GeoJSON.Geometry | undefined> {
+    const query = { fields: "svc_id", limit: 1, returnGeom: 1, geomZoom: 1, filter: '"geom" is not null' };
+    const [found] = await this.send<readonly Answered[]>("GET", ["objects"], { query });
+    return found?.geom ?? undefined;
+  }
+
+  private one(
+    method: string,
+    segments: readonly string[],
+    query: NonNullable<Parameters<Edits["send"]>[3]>["query"],
+    options: Parameters<Edits["send"]>[3] = {},
+  ): Promise<Tagged> {
+    return this.edits.ask<Answered>(this.mapId.project, method, this.path(segments), {
+      ...options,
+      ...(query && { query }),
+    });
+  }
+
+  private send<T>(method: string, segments: readonly string[], options: Parameters<Edits["send"]>[3]) {
+    return this.edits.send<T>(this.mapId.project, method, this.path(segments), options);
+  }
+
+  private path(segments: readonly string[]): readonly string[] {
+    return [this.mapId.map, "layers", this.layer, ...segments];
+  }
+}
+
+interface Tagged {
+  readonly value: Answered;
+  readonly etag: string | undefined;
+}

@@ -1,0 +1,81 @@
+import { button, h, icon } from "../../dom.js";
+import type { Translate } from "../../texts.js";
+import type { ShapeKind } from "./shape.js";
+
+/** The buttons above the table: make objects, undo and do again, delete those that are marked, go on with what is not saved. */
+
+export interface ToolboxEvents {
+  /** Undefined = an object without a place. */
+  make(kind: ShapeKind | undefined): void;
+  undo(): void;
+  redo(): void;
+  removeMarked(): void;
+  openDraft(): void;
+}
+export interface ToolboxState {
+  readonly canUndo: boolean;
+  readonly canRedo: boolean;
+  readonly marked: number;
+  /** How many are not open. */
+  readonly drafts: number;
+  readonly isReady: boolean;
+}
+
+const keys = { Point: "newPoint", LineString: "newLine", Polygon: "newArea" } as const;
+
+export class Toolbox {
+  readonly elements: readonly HTMLElement[];
+  private readonly making = h("span", { class: "object-tools" });
+  private readonly undo: HTMLButtonElement;
+  private readonly redo: HTMLButtonElement;
+  private readonly removing: HTMLButtonElement;
+  private readonly drafts: HTMLButtonElement;
+
+  constructor(
+    private readonly t: Translate,
+    private readonly events: ToolboxEvents,
+  ) {
+    const tool = (name: string, keys: string, press: () => void, shape: "undo" | "redo") =>
+      button(
+        {
+          class: "icon-button small",
+          "aria-label": name,
+          title: `${name} (${keys})`,
+          "aria-keyshortcuts": keys.replace("Ctrl", "Control"),
+        },
+        press,
+        icon(shape),
+      );
+    this.undo = tool(t("undo"), "Ctrl+Z", () => events.undo(), "undo");
+    this.redo = tool(t("redo"), "Ctrl+Shift+Z", () => events.redo(), "redo");
+    this.removing = button({ class: "button small worded danger", hidden: true }, () =>
+      events.removeMarked(),
+    );
+    this.drafts = button({ class: "button small worded", hidden: true }, () => events.openDraft());
+    const history = h("span", { class: "object-tools" }, this.undo, this.redo);
+    this.elements = [this.making, history, this.removing, this.drafts];
+  }
+
+  /** What kinds of objects can be made. */
+  offer(kinds: readonly ShapeKind[]): void {
+    const entry = (kind: ShapeKind) =>
+      button(
+        { class: "button small worded", "data-kind": kind },
+        () => this.events.make(kind),
+        icon("plus"),
+        h("span", {}, this.t(keys[kind])),
+      );
+    this.making.replaceChildren(...kinds.map(entry));
+  }
+
+  update({ canUndo, canRedo, marked, drafts, isReady }: ToolboxState): void {
+    const { t } = this;
+    this.undo.disabled = !canUndo;
+    this.redo.disabled = !canRedo;
+    this.removing.hidden = marked === 0;
+    this.removing.replaceChildren(icon("trash"), t("deleteMarked", { n: marked }));
+    this.drafts.hidden = drafts === 0;
+    this.drafts.textContent = t("draftsLeft", { n: drafts });
+    for (const one of this.making.querySelectorAll("button")) one.disabled = !isReady;
+  }
+}
