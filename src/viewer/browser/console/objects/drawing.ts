@@ -77,8 +77,10 @@ export class Drawing {
     this.events.changed(this.vertices.length);
   }
 
-  private readonly follow = ({ latlng }: L.LeafletMouseEvent): void => {
-    this.container.classList.remove("by-keys");
+  private readonly follow = ({ latlng, originalEvent }: L.LeafletMouseEvent): void => {
+    // Browsers tell of a move, too, when the map goes on below a pointer that lies still.
+    if (originalEvent.movementX !== 0 || originalEvent.movementY !== 0)
+      this.container.classList.remove("by-keys");
     const last = this.vertices.at(-1);
     if (last) this.next.setLatLngs([last, latlng]);
   };

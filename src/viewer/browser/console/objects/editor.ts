@@ -52,6 +52,8 @@ class Editor implements ObjectsTool {
   private open: OpenObject | undefined;
   private openings = 0;
   private isBusy = false;
+  /** What is done with objects at the server, and the undoing that waits for it. */
+  private working: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly parts: ObjectsParts,
@@ -319,10 +321,15 @@ class Editor implements ObjectsTool {
   }
 
   /** Does something with objects at the server, alone. */
-  private async work(what: () => Promise<void>): Promise<void> {
-    if (this.isBusy) return;
-    this.geometry.finish();
+  private work(what: () => Promise<void>): Promise<void> {
+    if (this.isBusy) return Promise.resolve();
     this.isBusy = true;
+    this.working = this.workNow(what);
+    return this.working;
+  }
+
+  private async workNow(what: () => Promise<void>): Promise<void> {
+    this.geometry.finish();
     this.form.busy(true);
     try {
       await what();
@@ -432,8 +439,11 @@ class Editor implements ObjectsTool {
     if (!this.geometry.isRunning) await this.turn("redone", () => this.stack.redo());
   }
 
-  private turn(told: "undone" | "redone", turn: () => Promise<Done | undefined>): Promise<void> {
-    return this.work(async () => {
+  private async turn(told: "undone" | "redone", turn: () => Promise<Done | undefined>): Promise<void> {
+    // A key that is pressed before a save has ended is for what that does.
+    while (this.isBusy) await this.working;
+    if (this.closing.signal.aborted) return;
+    await this.work(async () => {
       const done = await turn();
       if (!done) return;
       this.parts.toasts.show(this.parts.locale.t(told));
