@@ -4,10 +4,10 @@ import { type ColumnInfo, isServerError, type MapServer } from "../../map-server
 import { type Click, type Hit, shiftOf } from "../../objects.js";
 import { Pictures } from "../../pictures.js";
 import { type OpenTable, openTable } from "../../tools/table.js";
+import { confirmed } from "../confirmed.js";
 import { newKey } from "../edits.js";
 import type { ObjectsOf, ObjectsParts, ObjectsTool } from "../object-parts.js";
 import { problemOf, problemText } from "../problem.js";
-import { confirmed } from "../publish-dialog.js";
 import { readForm } from "../style-form.js";
 import { askWhose } from "./conflict-dialog.js";
 import { type Draft, Drafts } from "./drafts.js";
