@@ -129,10 +129,24 @@ interface MapRow {
   comment: string;
   owner_id: number | null;
   revision: number;
-  publication: PublicationElement[] | null;
-  node_rows: NodeRow[];
-  column_rows: ColumnRow[];
-  constraint_rows: ConstraintRow[];
+}
+
+/** What a map consists of, in parts, so that none of a large map holds the event loop while it is read. */
+type MapPart =
+  | { readonly kind: "map"; readonly data: MapRow }
+  | { readonly kind: "publication"; readonly data: PublicationElement[] }
+  | { readonly kind: "node"; readonly data: NodeRow }
+  | { readonly kind: "columns"; readonly data: ColumnRow[] }
+  | { readonly kind: "constraints"; readonly data: ConstraintRow[] };
+
+interface MapRows {
+  readonly map: MapRow;
+  /** null = the map has no publication tree. */
+  readonly publication: PublicationElement[] | null;
+  readonly nodes: readonly NodeRow[];
+  /** Of each layer in its order. */
+  readonly columns: readonly ColumnRow[];
+  readonly constraints: readonly ConstraintRow[];
 }
 
 export interface MapLoading {
@@ -151,40 +165,71 @@ export async function loadMap(
   code: string,
   { idAlias = "", slices }: MapLoading = {},
 ): Promise<MapState | undefined> {
-  const [row] = await db.query<MapRow>(
-    `select m.*,
-       (select coalesce(json_agg(to_jsonb(n) || jsonb_build_object('geometry_kind', l.geometry_kind, 'bands', l.bands, 'gathered', l.gathered, 'line_bends', l.line_bends, 'crowds', l.crowds, 'has_runs', l.has_runs, 'crosses_antimeridian', l.crosses_antimeridian, 'source_id', l.source_id, 'raster', to_jsonb(r), 'thinnings', (
-            select json_agg(json_build_object('number', t.number, 'digest', t.digest, 'levels', t.bands) order by t.number)
-            from thinning t where t.layer_id = n.id and t.retired_at is null))), '[]')
-          from node n left join layer l on l.id = n.id left join raster r on r.layer_id = n.id where n.map_id = m.id) as node_rows,
-       (select coalesce(json_agg(c order by c.sort, c.id), '[]')
-          from layer_column c join node n on n.id = c.layer_id where n.map_id = m.id) as column_rows,
-       (select coalesce(json_agg(json_build_object('id', c.id, 'layerId', c.layer_id, 'type', c.type, 'name', c.name,
-            'columnIds', c.column_ids, 'definition', c.definition) order by c.sort), '[]')
-          from column_constraint c join node n on n.id = c.layer_id where n.map_id = m.id) as constraint_rows
-     from map m where m.project_id = $1 and m.code = $2`,
+  const parts = await db.query<MapPart>(
+    `with m as materialized (select * from map where project_id = $1 and code = $2)
+     select 'map' as kind, to_jsonb(m) - 'publication' as data from m
+     union all
+     select 'publication', coalesce(e.part, '[]') from m left join lateral (
+       select jsonb_agg(element order by place) as part
+       from jsonb_array_elements(m.publication) with ordinality as one(element, place) group by place / 500
+         order by place / 500) e on true
+       where m.publication is not null
+     union all
+     select 'node', to_jsonb(n) || jsonb_build_object('geometry_kind', l.geometry_kind, 'bands', l.bands, 'gathered', l.gathered,
+         'line_bends', l.line_bends, 'crowds', l.crowds, 'has_runs', l.has_runs, 'crosses_antimeridian', l.crosses_antimeridian,
+         'source_id', l.source_id, 'raster', to_jsonb(r), 'thinnings', (
+           select json_agg(json_build_object('number', t.number, 'digest', t.digest, 'levels', t.bands) order by t.number)
+           from thinning t where t.layer_id = n.id and t.retired_at is null))
+       from m join node n on n.map_id = m.id left join layer l on l.id = n.id left join raster r on r.layer_id = n.id
+     union all
+     select 'columns', jsonb_agg(c order by c.sort, c.id)
+       from m join node n on n.map_id = m.id join layer_column c on c.layer_id = n.id group by n.id
+     union all
+     select 'constraints', jsonb_agg(jsonb_build_object('id', c.id, 'layerId', c.layer_id, 'type', c.type, 'name', c.name,
+         'columnIds', c.column_ids, 'definition', c.definition) order by c.sort)
+       from m join node n on n.map_id = m.id join column_constraint c on c.layer_id = n.id group by n.id`,
     [project.id, code],
   );
+  const rows = mapRows(parts);
   const pause = slices?.begin(`p${project.id}`) ?? noPause;
-  return row && mapState(row, project, { idAlias, pause });
+  return rows && mapState(rows, project, { idAlias, pause });
+}
+
+function mapRows(parts: readonly MapPart[]): MapRows | undefined {
+  let map: MapRow | undefined;
+  let publication: PublicationElement[] | null = null;
+  const nodes: NodeRow[] = [];
+  const columns: ColumnRow[] = [];
+  const constraints: ConstraintRow[] = [];
+  for (const { kind, data } of parts) {
+    if (kind === "map") map = data;
+    else if (kind === "publication") {
+      publication ??= [];
+      publication.push(...data);
+    } else if (kind === "node") nodes.push(data);
+    else if (kind === "columns") columns.push(...data);
+    else constraints.push(...data);
+  }
+  return map && { map, publication, nodes, columns, constraints };
 }
 
 async function mapState(
-  row: MapRow,
+  rows: MapRows,
   project: ProjectState,
   { idAlias, pause }: { readonly idAlias: string; readonly pause: Pause },
 ): Promise<MapState> {
+  const row = rows.map;
   const columns = new Map<number, Column[]>();
-  for (const column of row.column_rows) {
+  for (const column of rows.columns) {
     const list = columns.get(column.layer_id) ?? [];
     columns.set(column.layer_id, list);
     list.push(columnOf(column));
     await pause();
   }
-  const rows = new Map(row.node_rows.map((node) => [node.id, node]));
-  const selection = selectionIn(row.publication, (id) => rows.get(id)?.parent_id ?? null);
+  const byId = new Map(rows.nodes.map((node) => [node.id, node]));
+  const selection = selectionIn(rows.publication, (id) => byId.get(id)?.parent_id ?? null);
   const constraints = new Map<number, ColumnConstraint[]>();
-  for (const { layerId, ...constraint } of row.constraint_rows) {
+  for (const { layerId, ...constraint } of rows.constraints) {
     const list = constraints.get(layerId) ?? [];
     constraints.set(layerId, list);
     list.push(constraint);
@@ -192,7 +237,7 @@ async function mapState(
   const nodes = new Map<number, TreeNode | LayerNode>();
   const layers = new Map<string, LayerNode>();
   const children = new Map<number, (TreeNode | LayerNode)[]>();
-  for (const node of row.node_rows) {
+  for (const node of rows.nodes) {
     const common = {
       id: node.id,
       parentId: node.parent_id,
@@ -213,7 +258,7 @@ async function mapState(
     if (node.type === "folder") state = { ...common, type: node.type };
     else {
       // A virtual layer has the geometry kind and generalization levels of its source.
-      const withGeometry = (node.type === "virtual" && rows.get(node.source_id ?? 0)) || node;
+      const withGeometry = (node.type === "virtual" && byId.get(node.source_id ?? 0)) || node;
       const layer: LayerNode = {
         ...common,
         type: node.type,
@@ -259,7 +304,7 @@ async function mapState(
     comment: row.comment,
     ownerId: row.owner_id,
     revision: row.revision,
-    publication: row.publication,
+    publication: rows.publication,
     nodes,
     layers,
     children,
