@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -17,21 +17,28 @@ import { type Counts, runTap } from "./tap.js";
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, "../..");
 
-/** What takes longest begins first: one of these alone at the end would have the machine wait for it. */
-const longest = [
+/**
+ * What starts servers and programs by the dozen, in the order in which it begins. One of these runs at a time: with four, what
+ * each waits for comes late.
+ */
+const heavy = [
   "as-started/",
-  "bench/bench",
-  "robustness/largest-inputs",
   "docs/machine",
+  "bench/",
   "simulation/",
+  "robustness/largest-inputs",
+  "docs/",
+  "serve/",
   "viewer/map",
 ];
 
-/** Its place in `longest`; after all of these for the others. */
+/** Its place in `heavy`; after all of these for the others. */
 function turnOf(name: string): number {
-  const turn = longest.findIndex((part) => name.startsWith(part));
-  return turn < 0 ? longest.length : turn;
+  const turn = heavy.findIndex((part) => name.startsWith(part));
+  return turn < 0 ? heavy.length : turn;
 }
+
+const isHeavy = (file: string): boolean => turnOf(file.replace(/^dist\/test\//, "")) < heavy.length;
 
 function testFiles(filters: readonly string[]): string[] {
   return readdirSync(here, { recursive: true, encoding: "utf8" })
@@ -62,6 +69,28 @@ function interruption(): AbortSignal {
   return controller.signal;
 }
 
+const gigabyte = 2 ** 30;
+/** What all files of tests that run at a time keep there is a quarter of that. */
+const roomBytes = 8 * gigabyte;
+
+/**
+ * Where the files of the tests go: in memory, where there is much of it. Hundreds of databases are made, and many a test waits
+ * for what is written: on a slow disk, for longer than for anything else.
+ */
+function scratchFolder(): string {
+  try {
+    const shared = "/dev/shm";
+    const { bavail, bsize, type } = statfsSync(shared);
+    const [, available] = /^MemAvailable:\s+(\d+) kB$/m.exec(readFileSync("/proc/meminfo", "utf8")) ?? [];
+    const tmpfs = 0x01021994;
+    const isRoomy = bavail * bsize >= roomBytes && Number(available) * 1024 >= 2 * roomBytes;
+    if (type === tmpfs && isRoomy) return shared;
+  } catch {
+    // No such machine.
+  }
+  return tmpdir();
+}
+
 async function runSuite(files: readonly string[], folder: string, signal: AbortSignal): Promise<Counts> {
   let pooler: SuitePooler | undefined;
   const services = await startLocalServices({
@@ -80,7 +109,7 @@ async function runSuite(files: readonly string[], folder: string, signal: AbortS
       MAPWRIGHT_TEST_REDIS_URL: services.redisUrl,
       ...(pooler && { MAPWRIGHT_TEST_POOLER_URL: pooler.url }),
     });
-    return await runTap({ root, files, mayShare, folder, environment, signal });
+    return await runTap({ root, files, isHeavy, mayShare, folder, environment, signal });
   } finally {
     await pooler?.stop();
     await services.stop();
@@ -94,7 +123,7 @@ async function main(): Promise<boolean> {
   let counts: Counts = { passed: 0, failed: 0, skipped: 0 };
   if (files.length === 0) console.log(`No test file matches ${filters.join(", ")}.`);
   else {
-    const folder = mkdtempSync(join(tmpdir(), "mapwright-test-"));
+    const folder = mkdtempSync(join(scratchFolder(), "mapwright-test-"));
     try {
       counts = await runSuite(files, folder, signal);
     } finally {

@@ -22,6 +22,8 @@ export interface TapRun {
   /** The project's folder, which `files` are relative to. */
   readonly root: string;
   readonly files: readonly string[];
+  /** Whether a file is one of those of which one runs at a time, beside others; default: none is. */
+  readonly isHeavy?: (file: string) => boolean;
   /** Whether a file may share a process with others of its folder; default: none does. */
   readonly mayShare?: (file: string) => boolean;
   /** Folder for what the tests write to the temporary folder. */
@@ -41,7 +43,7 @@ const nodeOptions = ["--import", fileURLToPath(new URL("plain-promises.js", impo
 /** Of one test, unless it asks for more. */
 const timeoutSeconds = 300;
 /** Of a whole file: above what any test asks for. */
-const longestMs = 15 * 60_000;
+const longestMs = 30 * 60_000;
 /** What is shown of the standard error of a file that fails. */
 const mostSaid = 20_000;
 
@@ -68,17 +70,28 @@ export async function runTap(run: TapRun): Promise<Counts> {
     TAP: "1",
     TAP_TIMEOUT: String(timeoutSeconds),
   };
-  const waiting = groupsOf(run.files, run.mayShare);
+  const isHeavy = run.isHeavy ?? (() => false);
+  const heavy = groupsOf(run.files.filter(isHeavy));
+  const light = groupsOf(
+    run.files.filter((file) => !isHeavy(file)),
+    run.mayShare,
+  );
   const byFile = new Map<string, Outcome>();
   const times = new Times();
-  const work = async () => {
-    for (let group = waiting.shift(); group && !run.signal.aborted; group = waiting.shift()) {
+  const work = async (lane: (readonly string[])[]) => {
+    for (let group = lane.shift(); group && !run.signal.aborted; group = lane.shift()) {
       const { outcomes, left } = await runGroup(group, { ...run, environment }, times);
       for (const [file, outcome] of outcomes) byFile.set(file, outcome);
-      if (left.length > 0) waiting.unshift(left);
+      if (left.length > 0) lane.unshift(left);
     }
   };
-  await Promise.all(Array.from({ length: jobs }, work));
+  const workOn = async (first: (readonly string[])[], then: (readonly string[])[]) => {
+    await work(first);
+    await work(then);
+  };
+  await Promise.all(
+    Array.from({ length: jobs }, (_, job) => (job === 0 ? workOn(heavy, light) : workOn(light, heavy))),
+  );
   const failed = [...byFile].filter(([, outcome]) => outcome.failed > 0);
   const failures = failed.flatMap(([, { failures }]) => (failures === "" ? [] : [failures]));
   if (failures.length > 0) console.log(`\n${withSourcePlaces(failures.join("\n\n"), run.root)}\n`);

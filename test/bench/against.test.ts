@@ -7,7 +7,7 @@ import { bench } from "../../bench/bench.js";
 import { haveFigures, small } from "./support.js";
 
 // It measures, so it takes long where the machine has other work.
-t.setTimeout(400_000);
+t.setTimeout(900_000);
 
 t.test("each measure of the comparison with another build runs and gives figures", async (t) => {
   const rows = await bench({ ...small, against: ownFolder, progress: (text) => t.comment(text) });

@@ -5,7 +5,7 @@ import { parseSoakOptions } from "../../bench/soak/options.js";
 import { brokenRules, reportText, rulesOf } from "../../bench/soak/report.js";
 import { soak } from "../../bench/soak/soak.js";
 
-t.setTimeout(400_000);
+t.setTimeout(900_000);
 
 t.test("a leak is told from garbage and from a warm-up", (t) => {
   const rule = { share: 0.1, least: 32 };

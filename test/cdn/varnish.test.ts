@@ -9,7 +9,7 @@ import { startServer, waitFor } from "../support/server.js";
 /** A real Varnish in front of two nodes: it never shows what an edit has made old, and keeps nearly all else. */
 
 // Hundreds of tiles are looked at after each edit.
-t.setTimeout(400_000);
+t.setTimeout(900_000);
 
 const port = await freePort();
 /** One whose address is there before it is, and that can be cut off from Mapwright while its clients reach it. */

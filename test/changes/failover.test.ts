@@ -7,7 +7,7 @@ import { startServer, type TestServer, waitFor } from "../support/server.js";
 /** Another database takes the place of the one that nodes and Redis remember: nothing of its lost future is shown. */
 
 // Three clusters are made, with two nodes each.
-t.setTimeout(400_000);
+t.setTimeout(900_000);
 
 const clusters = new Clusters();
 t.teardown(() => clusters.stop());

@@ -80,7 +80,7 @@ t.test("a write whose answer could not be read afterwards says that it was done"
   // The map is known before, and read anew for the answer.
   await waitFor(() => server.nodes[0]!.services.changes.trusted);
   t.equal((await server.api("GET", "m/layers/", { token })).status, 200);
-  link.severAt("as node_rows", { before: true });
+  link.severAt("'map' as kind", { before: true });
   const answer = await post("m/folders/", { name: "three" });
   t.equal(answer.status, 503, answer.text);
   t.equal(answer.json.code, "outcome_unknown");

@@ -435,7 +435,7 @@ export class SimulatedDatabase {
     ["left join project t", ([id]) => [this.revision(this.tables.projects.get(Number(id)))]],
     ["left join map t", ([id]) => [this.revision(this.tables.maps.get(Number(id)))]],
     ["from project p where p.code", ([code]) => this.project(String(code))],
-    ["from map m where m.project_id", ([project, code]) => this.map(Number(project), String(code))],
+    ["'map' as kind", ([project, code]) => this.map(Number(project), String(code))],
     ["set application_name", () => []],
     [
       "listen mapwright",
@@ -580,17 +580,13 @@ export class SimulatedDatabase {
     for (const row of this.tables.maps.values()) {
       if (row.code !== code || row.projectId !== projectId) continue;
       const nodes = [...this.tables.layers.values()].filter(({ mapId }) => mapId === row.id);
+      const { id, published, revision } = row;
+      const data = { ...emptyMap, id, code, css_style: "", has_publication: published, revision };
+      const isMeasured = nodes.some((node) => node.id === statistics.layerId);
       return [
-        {
-          ...emptyMap,
-          id: row.id,
-          code,
-          css_style: "",
-          has_publication: row.published,
-          revision: row.revision,
-          node_rows: nodes.map(nodeRow),
-          column_rows: nodes.some(({ id }) => id === statistics.layerId) ? [measuredColumn] : [],
-        },
+        { kind: "map", data },
+        ...nodes.map((node) => ({ kind: "node", data: nodeRow(node) })),
+        ...(isMeasured ? [{ kind: "columns", data: [measuredColumn] }] : []),
       ];
     }
     return [];
@@ -628,8 +624,6 @@ const emptyMap = {
   json: {},
   comment: "",
   owner_id: null,
-  publication: null,
-  constraint_rows: [],
 };
 
 const measuredColumn = {
