@@ -63,7 +63,7 @@ export async function run(
   [command = "", ...args]: readonly string[],
   { cwd, env, input = "" }: Where & { readonly input?: string | Buffer },
 ): Promise<Finished> {
-  const child = spawn(command, args, { cwd, ...(env && { env }), timeout: 120_000 });
+  const child = spawn(command, args, { cwd, ...(env && { env }), timeout: 300_000 });
   const stdout: Buffer[] = [];
   let stderr = "";
   child.stdout.on("data", (chunk: Buffer) => stdout.push(chunk));

@@ -12,7 +12,7 @@ import { walk } from "./walk.js";
 /** `mapwright serve` in a folder of its own, with a database, Redis and settings in the environment. */
 
 // The walk is one test, so all of it counts against the time of a file.
-t.setTimeout(600_000);
+t.setTimeout(1_200_000);
 const folder = await mkdtemp(join(tmpdir(), "mapwright-served-"));
 const database = await freshDatabase({ bare: true });
 const tiles = await startTileServer();

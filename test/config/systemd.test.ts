@@ -7,7 +7,7 @@ import { boot, hindrance } from "./booted.support.js";
 
 /** The units under `config/systemd`: what they leave open, and whether all works in what they allow. */
 
-t.setTimeout(300_000);
+t.setTimeout(900_000);
 const units = readdirSync("config/systemd");
 const base = mkdtempSync(join(tmpdir(), "mapwright-systemd-"));
 t.teardown(() => rmSync(base, { recursive: true, force: true }));

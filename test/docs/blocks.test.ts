@@ -17,7 +17,7 @@ const blocks = loadPages().flatMap(({ path, markdown }) =>
   blocksOf(markdown).map((block) => ({ path, ...block })),
 );
 const of = (...languages: readonly string[]) => blocks.filter(({ language }) => languages.includes(language));
-t.setTimeout(300_000);
+t.setTimeout(900_000);
 const folder = mkdtempSync(join(tmpdir(), "mapwright-blocks-"));
 t.teardown(() => rmSync(folder, { recursive: true, force: true }));
 

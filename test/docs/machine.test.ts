@@ -8,7 +8,7 @@ import { complaintOf, leftOut } from "./machine-run.support.js";
 
 /** The commands that set up a machine, run on one that is thrown away. */
 
-t.setTimeout(900_000);
+t.setTimeout(1_200_000);
 const base = mkdtempSync(join(tmpdir(), "mapwright-machine-"));
 t.teardown(() => rmSync(base, { recursive: true, force: true }));
 const pages = new Map(loadPages().map((page) => [page.path, page]));

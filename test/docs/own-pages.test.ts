@@ -11,7 +11,7 @@ import { answerFromPackages, publicCdn } from "./public-cdn.support.js";
 
 /** The web pages that the documentation shows, opened in Chromium: each shows its map, and one that is live an edit. */
 
-t.setTimeout(600_000);
+t.setTimeout(1_200_000);
 const server = await startServer();
 t.teardown(() => server.stop());
 await makeMap(server, "plan");

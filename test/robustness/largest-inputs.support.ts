@@ -14,7 +14,7 @@ export interface Asked {
   readonly field?: string | undefined;
   /** How many ask the same at once. */
   readonly clients: number;
-  /** After so long nobody waits for the rest of the answer, which may have no end. */
+  /** So long after its beginning nobody waits for the rest of the answer, which may have no end. */
   readonly mostMs: number;
 }
 
@@ -24,22 +24,32 @@ export interface Told {
   readonly start: string;
 }
 
+/** Until an answer begins. A busy machine makes those who ask wait for one another. */
+const mostBeforeMs = 120_000;
+
 /** The asking thread's own work is done by then, and its message received. */
 const calmMs = 60;
 
 async function ask(asked: Asked, body: Blob | FormData | undefined): Promise<Told> {
-  const signal = AbortSignal.timeout(asked.mostMs);
+  const controller = new AbortController();
+  const { signal } = controller;
+  const leave = () => controller.abort();
+  let leaving = setTimeout(leave, mostBeforeMs);
   const told = { status: 0, bytes: 0, start: "" };
   try {
     const { url, method, headers } = asked;
     const answer = await fetch(url, { method, headers, signal, ...(body && { body }) });
     told.status = answer.status;
+    clearTimeout(leaving);
+    leaving = setTimeout(leave, asked.mostMs);
     for await (const chunk of answer.body ?? []) {
       if (told.start === "") told.start = Buffer.from(chunk).toString("latin1", 0, 300);
       told.bytes += chunk.length;
     }
   } catch (error) {
     if (!signal.aborted) throw error;
+  } finally {
+    clearTimeout(leaving);
   }
   return told;
 }

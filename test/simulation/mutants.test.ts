@@ -6,7 +6,7 @@ import { playSeeds } from "./processes.js";
 const maxSeeds = 20_000;
 const processes = 2;
 /** Several times the usual duration: the cores may be busy with other tests. */
-t.setTimeout(600_000);
+t.setTimeout(1_200_000);
 
 t.test("every mutant of the tile path is found", async (t) => {
   const waiting = [...mutants];

@@ -11,7 +11,7 @@ const seeds = Math.max(2_000, Number(process.env.FUZZ_CASES ?? 0));
 const partitions = Math.max(500, Number(process.env.FUZZ_CASES ?? 0) / 4);
 const processes = 2;
 /** Several times the usual duration: the cores may be busy with other tests. */
-t.setTimeout(600_000);
+t.setTimeout(1_200_000);
 
 /** The first of the seeds of mutants from `from` to `to`. */
 const firsts = (from: number, to: number): number[] => [
