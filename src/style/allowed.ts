@@ -300,36 +300,23 @@ const allowedSwitches: readonly string[] = [
   ...["building", "dot", "debug"],
 ];
 
-/** Functions that values may call. Their results are checked after carto has evaluated them. */
-export const allowedFunctions: ReadonlySet<string> = new Set([
-  ...["rgb", "rgba", "hsl", "hsla", "hsluv", "hsluva", "hue", "saturation", "lightness", "alpha"],
-  ...[
-    "huep",
-    "saturationp",
-    "lightnessp",
-    "saturate",
-    "desaturate",
-    "lighten",
-    "darken",
-    "fadein",
-    "fadeout",
+/** Functions that values may call, by the kind of value that they make. Their results are checked after carto has evaluated them. */
+export const functionsByKind = {
+  color: [
+    ...["rgb", "rgba", "hsl", "hsla", "hsluv", "hsluva", "hue", "saturation", "lightness", "alpha"],
+    ...["huep", "saturationp", "lightnessp", "saturate", "desaturate", "lighten", "darken", "fadein"],
+    ...["fadeout", "saturatep", "desaturatep", "lightenp", "darkenp", "fadeinp", "fadeoutp", "spin"],
+    ...["spinp", "mix", "greyscale", "greyscalep"],
   ],
-  ...["saturatep", "desaturatep", "lightenp", "darkenp", "fadeinp", "fadeoutp", "spin", "spinp", "mix"],
-  ...["greyscale", "greyscalep", "stop", "matrix", "translate", "scale", "rotate", "skewX", "skewY"],
-  ...[
-    "agg-stack-blur",
-    "emboss",
-    "blur",
-    "gray",
-    "sobel",
-    "edge-detect",
-    "x-gradient",
-    "y-gradient",
-    "invert",
+  stops: ["stop"],
+  transform: ["matrix", "translate", "scale", "rotate", "skewX", "skewY"],
+  imageFilters: [
+    ...["agg-stack-blur", "emboss", "blur", "gray", "sobel", "edge-detect", "x-gradient", "y-gradient"],
+    ...["invert", "sharpen", "color-blind-protanope", "color-blind-deuteranope", "color-blind-tritanope"],
+    ...["colorize-alpha", "color-to-alpha", "scale-hsla"],
   ],
-  ...["sharpen", "color-blind-protanope", "color-blind-deuteranope", "color-blind-tritanope"],
-  ...["colorize-alpha", "color-to-alpha", "scale-hsla"],
-]);
+} as const satisfies Partial<Record<ValueRule["kind"], readonly string[]>>;
+export const allowedFunctions: ReadonlySet<string> = new Set(Object.values(functionsByKind).flat());
 
 /** Every property that a style may set. */
 export const allowedProperties: ReadonlySet<string> = new Set([

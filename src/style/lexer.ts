@@ -108,20 +108,27 @@ export function tokenize(css: string): Token[] {
   return tokens;
 }
 
-function tokenAt(
-  text: string,
-  index: number,
-  place: { readonly line: number; readonly column: number },
-): Token {
+/** The token that begins at a place of a text; undefined when none does, as where a string is not closed. */
+export function matchToken(text: string, index: number): Pick<Token, "type" | "text"> | undefined {
   for (const [type, pattern] of patterns) {
     pattern.lastIndex = index;
     const match = pattern.exec(text);
-    if (match) return { type, text: match[0], line: place.line, column: place.column };
+    if (match) return { type, text: match[0] };
   }
+  return undefined;
+}
+
+function tokenAt(
+  text: string,
+  index: number,
+  { line, column }: { readonly line: number; readonly column: number },
+): Token {
+  const found = matchToken(text, index);
+  if (found) return { ...found, line, column };
   const character = text[index];
   if (character === '"' || character === "'")
-    throw new StyleError("A string is not closed on its line.", place);
-  throw new StyleError(`The character ${shown(text, index)} has no meaning here.`, place);
+    throw new StyleError("A string is not closed on its line.", { line, column });
+  throw new StyleError(`The character ${shown(text, index)} has no meaning here.`, { line, column });
 }
 
 function checkLength(token: Token): void {

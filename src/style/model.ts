@@ -1,4 +1,4 @@
-import type { GeometryKind } from "../geo/wkb.js";
+import type { GeometryKind } from "../geo/geometry-kind.js";
 
 /**
  * A checked style: CartoCSS after compilation, with every element, attribute and value checked against the allow-list.

@@ -19,7 +19,8 @@ const limits = { bytes: 1024 ** 2, blockDepth: 24, bracketDepth: 16 } as const;
  * @throws StyleError naming the place
  */
 export function readStylesheet(css: string, vocabulary: Vocabulary): Stylesheet {
-  if (Buffer.byteLength(css) > limits.bytes) {
+  // A character has three bytes at most; the editor of styles reads them too, where there is no other way to count.
+  if (css.length > limits.bytes / 3 && new TextEncoder().encode(css).length > limits.bytes) {
     throw new StyleError(`A style is larger than ${limits.bytes / 1024 ** 2} MB.`);
   }
   return new Reader(tokenize(css), vocabulary).read();
