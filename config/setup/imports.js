@@ -120,6 +120,11 @@ const apart = [
       "src/features/value-format",
       "src/latin",
       "src/style/default-style",
+      // The editor of styles knows what the server takes.
+      "src/style/allowed",
+      "src/style/fonts",
+      "src/style/lexer",
+      "src/style/source",
       "src/geo/geometry-kind",
     ],
   },

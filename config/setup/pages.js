@@ -61,6 +61,20 @@ const leaflet = {
   },
 };
 
+/** The licences of the packages that are in a bundle, as a comment; each text once. */
+function licencesOf({ inputs }) {
+  const folders = new Set(
+    Object.keys(inputs).flatMap((path) => /^node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []),
+  );
+  const byText = new Map();
+  for (const folder of [...folders].sort()) {
+    const text = readFileSync(join(folder, "LICENSE"), "utf8").trim();
+    byText.set(text, [...(byText.get(text) ?? []), folder.replace("node_modules/", "")]);
+  }
+  const notices = [...byText].map(([text, names]) => `${names.join(", ")}:\n\n${text}`);
+  return `/*!\n${notices.join("\n\n")}\n*/\n`;
+}
+
 /**
  * Puts the modules of the viewer into one file, and its tools, which are loaded when they are opened, into files of their own;
  * so are the texts in each language, of which a page needs one.
@@ -84,7 +98,7 @@ export async function bundlePages() {
     ...options,
     entryPoints: [join(modules, "console", "app.js")],
     outfile: join(scripts, "console.js"),
-    external: ["./texts/*", "./objects/*"],
+    external: ["./texts/*", "./objects/*", "./carto/*"],
     plugins: [leaflet],
   });
   // What edits objects is loaded when it is opened, as tools are.
@@ -95,6 +109,15 @@ export async function bundlePages() {
     splitting: true,
     chunkNames: "shared-[hash]",
   });
+  // So is what edits CartoCSS.
+  const { metafile } = await build({
+    ...options,
+    entryPoints: [join(modules, "console", "carto", "editor.js")],
+    outdir: join(scripts, "carto"),
+    metafile: true,
+  });
+  const editor = join(scripts, "carto", "editor.js");
+  writeFileSync(editor, licencesOf(metafile) + readFileSync(editor, "utf8"));
   // A part of the page itself, from which it names other files.
   await build({
     ...options,

@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import t from "tap";
 import { startServer } from "../support/server.js";
 import { hold, openPage, soon, startBrowser, until } from "../viewer/support.js";
+import { styleText } from "./style-source.support.js";
 import { areas, drop, signIn } from "./support.js";
 
 /** Changes that meet others: late answers, another map that is opened, other people. */
@@ -127,7 +128,7 @@ t.test("a late answer does not bring back what was before", async (t) => {
   release();
   await answered;
   await page.waitForTimeout(200);
-  t.equal(await page.inputValue("#style-text-field"), css);
+  t.equal(await styleText(page), css);
   await page.context().close();
 });
 
@@ -154,7 +155,7 @@ t.test("what others have done meanwhile stays", async (t) => {
   await page.click(".style-footer .main");
   await page.waitForSelector(".style-problem:has-text('Somebody else has changed this style')");
   t.equal((await layer()).css_style, theirs);
-  t.equal(await page.inputValue("#style-text-field"), mine, "the draft is kept");
+  t.equal(await styleText(page), mine, "the draft is kept");
   await page.click(".style-footer .main");
   await soon(t).equal(async () => (await layer()).css_style, mine);
 
@@ -164,7 +165,7 @@ t.test("what others have done meanwhile stays", async (t) => {
   await focus(page, "b");
   await page.keyboard.press("Alt+ArrowUp");
   await page.waitForSelector(".style-problem:has-text('Somebody else has changed this style')");
-  t.equal(await page.inputValue("#style-text-field"), `${mine} /* more */`);
+  t.equal(await styleText(page), `${mine} /* more */`);
   await page.context().close();
 });
 

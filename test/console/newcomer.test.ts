@@ -1,6 +1,7 @@
 import t from "tap";
 import { startServer } from "../support/server.js";
 import { openPage, pictureComplete, soon, startBrowser, until } from "../viewer/support.js";
+import { selected, styleText } from "./style-source.support.js";
 import { accessible, areas, drop, signIn } from "./support.js";
 
 /** From a file to a shared map, by pointer and by keys. */
@@ -116,6 +117,9 @@ t.test("a map is made, styled, arranged and shared with keys only, on a dark pho
       return json.find(({ name }: { name: string }) => name === "Forests")?.css_style as string;
     };
     await soon(t).match(style, /^\/\/ wooded/);
+    // The first lets Tab leave the text.
+    await page.waitForSelector(".cm-content");
+    await keyboard.press("Escape");
     await keyboard.press("Escape");
     await soon(t).equal(focused, "Forests");
     await keyboard.press("Delete");
@@ -161,7 +165,7 @@ t.test("a style is set without CartoCSS, and what CartoCSS says stays", async (t
   await page.fill("#style-from", "3");
   await page.selectOption("#style-label", "=number");
   await page.click("#style-tab-text");
-  const written = await page.inputValue("#style-text-field");
+  const written = await styleText(page);
   t.match(written, "polygon-fill: #ff0000;");
   t.match(written, "text-name: [number];");
   await page.fill("#style-text-field", `/* by hand */ ${written}`);
@@ -177,9 +181,8 @@ t.test("a style is set without CartoCSS, and what CartoCSS says stays", async (t
   await page.fill("#style-text-field", "#a {\n  line-width: 2;\n  line-colour: red;\n}");
   await page.click(".style-footer .main");
   await page.waitForSelector(".style-problem:has-text('Line 3')");
-  const marked =
-    "document.activeElement.value.slice(document.activeElement.selectionStart, document.activeElement.selectionEnd)";
-  t.match(await page.evaluate(marked), /line-colour: red/);
+  await soon(t).equal(() => page.locator(".cm-lintRange-error").textContent(), "line-colour:");
+  await soon(t).equal(() => selected(page), "line-colour: red;");
   await page.fill("#style-text-field", "#a { line-color: #00f; [number > 0] { line-color: #0f0; } }");
   await page.click(".style-footer .main");
   await soon(t).match(saved, "[number > 0]");

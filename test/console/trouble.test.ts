@@ -3,6 +3,7 @@ import type { Page, Route } from "playwright-core";
 import t from "tap";
 import { startServer } from "../support/server.js";
 import { hold, openPage, soon, startBrowser } from "../viewer/support.js";
+import { styleText } from "./style-source.support.js";
 import { areas, drop, signIn } from "./support.js";
 
 /** What goes wrong while a map is made, and that nothing is lost by it. */
@@ -72,7 +73,7 @@ t.test("a session that ends in the middle is begun again in place, and the work 
   // Who does not want to sign in now keeps the draft.
   await page.keyboard.press("Escape");
   await page.waitForSelector(".style-problem:has-text('You are signed out')");
-  t.equal(await page.inputValue("#style-text-field"), draft);
+  t.equal(await styleText(page), draft);
   await page.click(".style-footer .main");
   await signIn(page, "admin");
   const [{ code }] = (await server.api("GET", "long/layers/?type=full", { token })).json;

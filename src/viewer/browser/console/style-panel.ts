@@ -3,6 +3,7 @@ import { button, h, icon } from "../dom.js";
 import type { TreeItem } from "../layer-tree.js";
 import type { ColumnInfo } from "../map-server.js";
 import type { Translate } from "../texts.js";
+import type { StylePlace } from "./carto-parts.js";
 import { keepFocus } from "./focus.js";
 import { problemText } from "./problem.js";
 import { StyleDrafts } from "./style-drafts.js";
@@ -67,7 +68,7 @@ export class StylePanel implements StyledText {
       );
     this.tabs = { form: tab("form", t("styleSimple")), text: tab("text", "CartoCSS") };
     this.form = new StyleFormView(t, this);
-    this.source = new StyleSourceView(this.problem.id, (css) => this.changed(css));
+    this.source = new StyleSourceView(t, this.problem.id, (css) => this.changed(css));
     this.form.element.setAttribute("aria-labelledby", "style-tab-form");
     this.source.element.setAttribute("aria-labelledby", "style-tab-text");
     const bar = h(
@@ -101,7 +102,8 @@ export class StylePanel implements StyledText {
       h("footer", { class: "style-footer" }, this.reset, this.saving),
     );
     this.element.addEventListener("keydown", (event) => {
-      if (event.key === "Escape") this.close();
+      // What is open in the editor of the text is closed first.
+      if (event.key === "Escape" && !event.defaultPrevented) this.close();
       if (event.key !== "s" || !(event.ctrlKey || event.metaKey)) return;
       event.preventDefault();
       void this.save();
@@ -122,13 +124,16 @@ export class StylePanel implements StyledText {
     this.element.hidden = false;
     if (isOther) {
       this.columns = [];
+      this.source.columns([]);
       this.tell(undefined);
       this.mode = readForm(this.css) || this.css.trim() === "" ? "form" : "text";
     }
     this.render();
     const columns = await this.events.columns(item).catch(() => []); // labels are offered another time
     if (this.item?.layerId !== item.layerId) return;
-    this.columns = ownColumns(columns).filter(({ type }) => written.has(type));
+    const own = ownColumns(columns);
+    this.columns = own.filter(({ type }) => written.has(type));
+    this.source.columns(own.filter(({ type }) => type !== "title").map(({ code }) => code));
     this.render();
   }
 
@@ -208,7 +213,8 @@ export class StylePanel implements StyledText {
     }
     this.form.element.hidden = this.mode !== "form";
     this.source.element.hidden = this.mode !== "text";
-    this.source.show(this.css);
+    this.source.show(this.css, this.item?.layerId);
+    if (this.mode === "text") void this.source.load();
     this.form.show(this.item, this.columns);
     this.mark();
   }
@@ -250,17 +256,17 @@ export class StylePanel implements StyledText {
   }
 
   private fail(error: unknown): void {
-    this.tell(problemText(error, this.t));
     const place = placeOf(error);
+    this.tell(problemText(error, this.t), place);
     if (!place) return;
     this.show("text");
     this.source.goTo(place);
   }
 
-  private tell(text: string | undefined): void {
+  private tell(text: string | undefined, place?: StylePlace): void {
     this.problem.textContent = text ?? "";
     this.problem.hidden = text === undefined;
     this.note([]);
-    this.source.mark(text !== undefined);
+    this.source.tell(text === undefined ? undefined : { text, place });
   }
 }
