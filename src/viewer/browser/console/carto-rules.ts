@@ -60,11 +60,12 @@ export function rulesOf(css: string): readonly Rule[] | undefined {
       if (sign === "{") {
         at += 1;
         const from = at;
+        const named = withoutComments(css, start, end);
         const inner = block(false);
         if (!inner) return undefined;
         rules.push({
-          selector: css.slice(start, end),
-          at: { start, end },
+          selector: css.slice(named.start, named.end),
+          at: named,
           body: { start: from, end: at },
           ...inner,
         });
@@ -74,11 +75,29 @@ export function rulesOf(css: string): readonly Rule[] | undefined {
       const found = /^([\w/-]+)\s*:\s*/.exec(text);
       if (!found || sign === undefined || isTop) return undefined;
       const valueAt = start + found[0].length;
-      declarations.push({ name: found[1]!, value: css.slice(valueAt, end), at: { start: valueAt, end } });
+      const span = withoutComments(css, valueAt, end);
+      declarations.push({ name: found[1]!, value: css.slice(span.start, span.end), at: span });
       if (sign === ";") at += 1;
     }
   };
   return block(true)?.rules;
+}
+
+/** Of a value without the comments and spaces before and behind it. */
+function withoutComments(css: string, from: number, to: number): Span {
+  space.lastIndex = from;
+  space.exec(css);
+  const start = Math.min(space.lastIndex, to);
+  let end = start;
+  for (let at = start; at < to; ) {
+    opaque.lastIndex = at;
+    const isOpaque = opaque.test(css);
+    const isComment = isOpaque && css[at] === "/";
+    const next = isOpaque ? Math.min(opaque.lastIndex, to) : at + 1;
+    if (!isComment && (isOpaque || /\S/.test(css[at]!))) end = next;
+    at = next;
+  }
+  return { start, end };
 }
 
 /** A change of a text: what stands at a place is replaced. */

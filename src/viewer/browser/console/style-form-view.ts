@@ -3,6 +3,7 @@ import type { TreeItem } from "../layer-tree.js";
 import type { ColumnInfo } from "../map-server.js";
 import type { TextKey, Translate } from "../texts.js";
 import {
+  labelsOf,
   readForm,
   type StyleForm,
   type SymbolField,
@@ -53,6 +54,8 @@ export class StyleFormView {
   readonly element = h("div", { class: "style-form", role: "tabpanel", id: "style-form" });
   private item: TreeItem | undefined;
   private columns: readonly ColumnInfo[] = [];
+  /** Those that the layer had last. */
+  private labels = "";
 
   constructor(
     private readonly t: Translate,
@@ -61,6 +64,7 @@ export class StyleFormView {
 
   /** @param columns whose values can be written */
   show(item: TreeItem | undefined, columns: readonly ColumnInfo[]): void {
+    if (item?.layerId !== this.item?.layerId) this.labels = "";
     this.item = item;
     this.columns = columns;
     this.render();
@@ -147,8 +151,12 @@ export class StyleFormView {
     );
     select.value = form.label === undefined ? "?" : form.label === null ? "" : `=${form.label}`;
     select.addEventListener("change", () => {
+      const { css } = this.text;
       if (select.value === "?") return;
-      this.text.changed(withLabel(this.text.css, select.value === "" ? null : select.value.slice(1)));
+      // Who takes labels off may want them back as they were.
+      this.labels = labelsOf(css) || this.labels;
+      const column = select.value === "" ? null : select.value.slice(1);
+      this.text.changed(withLabel(css, column, this.labels));
       this.render();
     });
     return h("div", { class: "style-row" }, h("label", { for: "style-label" }, t("styleLabel")), select);

@@ -55,12 +55,16 @@ const properties: Readonly<Record<SymbolKind, Partial<Readonly<Record<SymbolFiel
 };
 const kinds = { point: "Point", line: "LineString", polygon: "Polygon" } as const;
 
-const isSymbols = /^#[\w\u0080-\uffff-]+(?:\[zoom[<>]=?\d+\])*$/;
+const zoomFilter = "\\[\\s*zoom\\s*[<>]=?\\s*\\d+\\s*\\]";
+const isSymbols = new RegExp(`^#[\\w\\u0080-\\uffff-]+(?:${zoomFilter})*$`);
 const isLabels = /^#[\w\u0080-\uffff-]+::[\w-]+(?:\[[^\]]*\])*$/;
-const isZoomFilter = /^(?:\[zoom[<>]=?\d+\])+$/;
-const isGeometryType = /^\['mapnik::geometry_type'=[123]\]$/;
+const isZoomFilter = new RegExp(`^(?:${zoomFilter})+$`);
+const isGeometryType = /^\[\s*(['"])mapnik::geometry_type\1\s*=\s*[123]\s*\]$/;
 const isSize = /^(?:marker-(?:width|height|line-width|ignore-placement|allow-overlap)|line-width)$/;
-const hex = /^#[0-9a-f]{6}$/i;
+const hex = /^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/i;
+/** With six digits, as controls of the page want them. */
+const sixDigits = (colour: string): string =>
+  (colour.length > 4 ? colour : colour.replace(/[0-9a-f]/gi, "$&$&")).toLowerCase();
 
 /** All that a rule of the kind may say: with labels or patterns beside them the form would show half of it. */
 const own: Readonly<Record<SymbolKind, RegExp>> = {
@@ -127,7 +131,7 @@ export function readForm(css: string): StyleForm | undefined {
       if (value === undefined) {
         if (field === "opacity") values.opacity = 1;
       } else if (isColour ? hex.test(value) : Number.isFinite(Number(value))) {
-        values[field] = isColour ? value.toLowerCase() : Number(value);
+        values[field] = isColour ? sixDigits(value) : Number(value);
       }
     }
     return { kind, ...values } as SymbolForm;
@@ -146,7 +150,7 @@ export function readForm(css: string): StyleForm | undefined {
 
 function zoomsOf(selector: string): { readonly min: number | undefined; readonly max: number | undefined } {
   let [min, max]: (number | undefined)[] = [undefined, undefined];
-  for (const [, sign, zoom] of selector.matchAll(/\[zoom([<>]=?)(\d+)\]/g)) {
+  for (const [, sign, zoom] of selector.matchAll(/\[\s*zoom\s*([<>]=?)\s*(\d+)\s*\]/g)) {
     if (sign!.startsWith(">")) min = Math.max(min ?? 0, Number(zoom) + (sign === ">" ? 1 : 0));
     else max = Math.min(max ?? 99, Number(zoom) - (sign === "<" ? 1 : 0));
   }
@@ -169,8 +173,7 @@ export function withSymbol(
   const own = declared(block.rule, property);
   if (!own) {
     const { start } = block.rule.body;
-    const indent = /^\n(\s*)/.exec(css.slice(start))?.[1];
-    const lead = indent === undefined ? " " : `\n${indent}`;
+    const lead = /^\r?\n\s*/.exec(css.slice(start))?.[0] ?? " ";
     return replaced(css, [{ start, end: start, by: `${lead}${property}: ${text};` }]);
   }
   const old = Number(own.value);
@@ -186,15 +189,30 @@ export function withSymbol(
   return replaced(css, [{ ...own.at, by: text }, ...others]);
 }
 
-/** The style with labels of a column; null = without labels. @throws Error without a form */
-export function withLabel(css: string, column: string | null): string {
+/** The labels of a style, as text, without the zooms of the symbols; "" = it has none or no form. */
+export function labelsOf(css: string): string {
+  if (!read(css)) return "";
+  const plain = withZooms(css, undefined, undefined);
+  return (read(plain)?.labels ?? []).map(({ at, body }) => `${plain.slice(at.start, body.end)}}\n`).join("");
+}
+
+/**
+ * The style with labels of a column; null = without labels.
+ * @param known labels as the style had them, by `labelsOf`, to be those of a style without; "" = as new layers have them
+ * @throws Error without a form
+ */
+export function withLabel(css: string, column: string | null, known = ""): string {
   const found = read(css);
   if (!found) throw new Error("the style has no form");
   const { labels, blocks } = found;
   if (column === null) {
     const gone = labels.map(({ at, body }) => {
-      const end = css[body.end + 1] === "\n" ? body.end + 2 : body.end + 1;
-      return { start: at.start, end, by: "" };
+      const end = body.end + 1;
+      return {
+        start: at.start,
+        end: end + (/^\r?\n/.exec(css.slice(end, end + 2))?.[0].length ?? 0),
+        by: "",
+      };
     });
     return replaced(css, gone);
   }
@@ -205,9 +223,12 @@ export function withLabel(css: string, column: string | null): string {
     );
   const kind = blocks.length === 1 ? kinds[blocks[0]!.kind] : "Unknown";
   const whole = defaultStyle(kind, { label: { column, fromZoom: 0 } });
-  const added = `${css.trimEnd()}\n${whole.slice(whole.indexOf("#layer::names"))}`;
+  const rules = known || whole.slice(whole.indexOf("#layer::names"));
   const { min, max } = zoomsOf(found.symbol.selector);
-  return min === undefined && max === undefined ? added : withZooms(added, min, max);
+  // Without those of the symbols, which come before.
+  const added = `${css.trimEnd()}\n${rules}`;
+  const limited = min === undefined && max === undefined ? added : withZooms(added, min, max);
+  return known ? withLabel(limited, column) : limited;
 }
 
 /** The filters by which the layer is seen at some zooms only: they come first, those of labels themselves follow. */
