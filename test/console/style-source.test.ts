@@ -130,7 +130,7 @@ t.test("what is wrong is marked at its place, while it is written and when the s
   );
   await write(page, "#layer {\n  line-width: 2;\n  line-opacity: 7;\n}");
   await soon(t).same(marked, []);
-  t.equal(await page.locator(".style-found").textContent(), "");
+  await soon(t).equal(() => page.locator(".style-found").textContent(), "");
   await page.click(".style-footer .main");
   await page.waitForSelector(".style-problem:has-text('Line 3')");
   await soon(t).same(marked, ["line-opacity:"]);
