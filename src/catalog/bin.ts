@@ -39,7 +39,7 @@ export interface KeptPlace {
   readonly grants: readonly Row[];
   /** Rows of `search_setting`. */
   readonly search: readonly Row[];
-  /** The map's publication tree without what was deleted, and with it; null = it was not changed. */
+  /** null = the map's publication tree was not changed. */
   readonly publication: PublicationChange | null;
   readonly parentId: number | null;
   readonly sort: number;

@@ -1,6 +1,6 @@
 import { failed, notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
-import type { PublicationChange } from "./restore-publication.js";
+import { changeOf, type PublicationChange } from "./restore-publication.js";
 import { isLayer, type LayerNode, type MapState, type PublicationElement, type TreeNode } from "./state.js";
 import { lockMap, maxDepth } from "./tree.js";
 
@@ -166,7 +166,7 @@ export async function removeFromPublication(
   if (!elements?.some((element) => deleted.has(element.nodeId))) return null;
   const kept = withoutEmptied(elements, withoutNodes(elements, deleted), new Set(row?.folders));
   await tx.execute("update map set publication = $2 where id = $1", [mapId, JSON.stringify(kept)]);
-  return { before: elements, after: kept };
+  return changeOf(elements, kept);
 }
 
 function withoutNodes(

@@ -1,10 +1,34 @@
 import type { Queryable } from "../storage/postgres.js";
 import type { PublicationElement } from "./state.js";
 
-/** A publication tree before and after what it publishes was deleted. */
+/**
+ * What the deletion of layers and folders changed in a publication tree. The bin keeps it of each deletion, and trees may have
+ * thousands of elements: so it is only those that differ.
+ */
 export interface PublicationChange {
+  /** Elements that went or moved up, as they were; of older versions all. */
   readonly before: readonly PublicationElement[];
+  /** Those that moved up, as they are then. */
   readonly after: readonly PublicationElement[];
+  /** Places of `before` in the tree; absent when it has all. */
+  readonly places?: readonly number[];
+}
+
+/** From a whole tree to another one that has fewer elements. */
+export function changeOf(
+  before: readonly PublicationElement[],
+  after: readonly PublicationElement[],
+): PublicationChange {
+  const left = new Map(after.map((element) => [element.id, element]));
+  const changed = before.flatMap((was, place) => {
+    const is = left.get(was.id);
+    return is?.parentId === was.parentId ? [] : [{ was, is, place }];
+  });
+  return {
+    before: changed.map(({ was }) => was),
+    after: changed.flatMap(({ is }) => is ?? []),
+    places: changed.map(({ place }) => place),
+  };
 }
 
 /**
@@ -29,7 +53,7 @@ export async function restorePublication(
 /** The elements of now with what the change took away, in the places that they had. */
 export function merge(
   now: readonly PublicationElement[],
-  { before, after }: PublicationChange,
+  { before, after, places = [...before.keys()] }: PublicationChange,
 ): PublicationElement[] {
   const left = new Map(after.map((element) => [element.id, element]));
   const was = new Map(before.map((element) => [element.id, element]));
@@ -50,7 +74,8 @@ export function merge(
     if (!isUnmoved || old.parentId === element.parentId || !isThere(old.parentId)) return element;
     return { ...element, parentId: ids.get(old.parentId) ?? old.parentId };
   });
-  const places = new Map(before.map(({ id }, place) => [ids.get(id) ?? id, place]));
-  const place = ({ id }: PublicationElement) => places.get(id) ?? before.length;
-  return [...stayed, ...back].sort((one, other) => place(one) - place(other));
+  const place = new Map(before.map(({ id }, index) => [ids.get(id), places[index]!]));
+  // Ascending, so that each finds its own if nothing else has changed.
+  for (const element of back) stayed.splice(place.get(element.id)!, 0, element);
+  return stayed;
 }

@@ -157,9 +157,11 @@ export async function placeNode(
   const at = found === -1 ? others.length : found;
   const order = others.map((other) => other.id);
   order.splice(at, 0, node.id);
+  // The history tells of that one, not of those beside it.
   await tx.execute(
-    `update node set sort = wanted.place
-     from unnest($1::bigint[]) with ordinality wanted (id, place) where node.id = wanted.id and sort <> place`,
-    [order],
+    `with placed as materialized (select set_config('mapwright.placed', $2, true))
+     update node set sort = wanted.place
+     from placed, unnest($1::bigint[]) with ordinality wanted (id, place) where node.id = wanted.id and sort <> place`,
+    [order, String(node.id)],
   );
 }

@@ -126,25 +126,40 @@ export const pruneHistory = (
 /** All projects are measured in one statement, which reads the whole history. */
 const measureTimeoutMs = 600_000;
 
+/** SQL of all rows with their bytes; project null = it is gone. */
+const measured = `(
+  select 'object_history' as source, 'layer_id' as owner_name, h.id, h.at, h.layer_id as owner, m.project_id as project,
+    ${rowBytes} as size
+  from object_history h left join node n on n.id = h.layer_id left join map m on m.id = n.map_id
+  union all
+  select 'structure_history', 'project_id', h.id, h.at, h.project_id, p.id, ${structureRowBytes}
+  from structure_history h left join project p on p.id = h.project_id) measured`;
+
 /** Deletes the oldest of projects whose history takes more than that, and what layers and projects that are gone have left. */
 export async function boundHistory(
   db: Pick<Database, "execute" | "transaction">,
   mostBytes: number,
 ): Promise<number> {
   const tooMuch = await db.transaction(async (tx) => {
+    // All projects together do not come to that: nothing needs to be read. A row is measured as at most twice of what it takes.
+    const [size] = await tx.query<{ bytes: number }>(
+      "select pg_table_size('object_history') + pg_table_size('structure_history') as bytes",
+    );
+    if (2 * size!.bytes <= mostBytes) return [];
     await tx.execute(`set local statement_timeout = ${measureTimeoutMs}`);
+    // Only the rows of some projects are sorted.
+    const projects = await tx.query<{ id: number }>(
+      `select coalesce(project, -2) as id from ${measured} group by project having project is null or sum(size) > $1`,
+      [mostBytes],
+    );
+    if (projects.length === 0) return [];
     return tx.query<{ table: string; owner: string; owners: number[]; last: number }>(
       `select source as table, owner_name as owner, array_agg(distinct owner) as owners,
          max(id) filter (where project is null or total > $1) as last
-       from (select *, sum(size) over (partition by project order by at desc, id desc) as total from (
-         select 'object_history' as source, 'layer_id' as owner_name, h.id, h.at, h.layer_id as owner, m.project_id as project,
-           ${rowBytes} as size
-         from object_history h left join node n on n.id = h.layer_id left join map m on m.id = n.map_id
-         union all
-         select 'structure_history', 'project_id', h.id, h.at, h.project_id, p.id, ${structureRowBytes}
-         from structure_history h left join project p on p.id = h.project_id) rows) sized
+       from (select *, sum(size) over (partition by project order by at desc, id desc) as total
+         from ${measured} where coalesce(project, -2) = any($2::int[])) sized
        group by project, source, owner_name having max(id) filter (where project is null or total > $1) is not null`,
-      [mostBytes],
+      [mostBytes, projects.map(({ id }) => id)],
     );
   });
   let gone = 0;

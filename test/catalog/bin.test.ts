@@ -13,7 +13,7 @@ import { createProject, deleteProject } from "../../src/catalog/projects.js";
 import { savePublication } from "../../src/catalog/publication.js";
 import { removeAll } from "../../src/catalog/removal.js";
 import { restore } from "../../src/catalog/restore.js";
-import { merge } from "../../src/catalog/restore-publication.js";
+import { changeOf, merge } from "../../src/catalog/restore-publication.js";
 import { changeColumn, createColumn, deleteColumn } from "../../src/catalog/structure.js";
 import { openDatabase } from "../../src/storage/postgres.js";
 import { freshDatabase } from "../support/database.js";
@@ -109,7 +109,10 @@ async function world(code: string) {
   );
   await client.query(`update node set visual_settings = $2, style_mode = 3 where id = $1`, [
     layer.id,
-    JSON.stringify({ id: 1, type: 1, column: column.size, columnCode: "size" }),
+    JSON.stringify({
+      ...{ id: 1, type: 1, column: column.size, columnCode: "size" },
+      ...{ classesSettings: {}, textSettings: {} },
+    }),
   ]);
   await client.query(
     "insert into file (uuid, layer_id, object_id, column_id, name, mime, bytes) values (gen_random_uuid(), $1, 1, $2, 'a', 'b', 5)",
@@ -427,13 +430,12 @@ t.test("a publication tree that was changed meanwhile keeps the change", async (
   });
   const before = [element(1, 0, 10), element(2, 1, 20), element(3, 2, 30)];
   const after = [element(1, 0, 10), element(3, 1, 30)];
-  t.same(merge(after, { before, after }), before);
+  t.same(merge(after, { before, after }), before, "as older versions kept it");
+  const kept = changeOf(before, after);
+  t.same(kept, { before: before.slice(1), after: after.slice(1), places: [1, 2] }, "only what differs");
+  t.same(merge(after, kept), before);
   const now = [element(1, 0, 10), element(3, 0, 30), element(2, 0, 40)];
-  t.same(merge(now, { before, after }), [
-    element(1, 0, 10),
-    element(4, 1, 20),
-    element(3, 0, 30),
-    element(2, 0, 40),
-  ]);
-  t.same(merge([element(3, 0, 30)], { before, after }), [element(2, 0, 20), element(3, 0, 30)]);
+  for (const change of [{ before, after }, kept])
+    t.same(merge(now, change), [element(1, 0, 10), element(4, 1, 20), element(3, 0, 30), element(2, 0, 40)]);
+  t.same(merge([element(3, 0, 30)], { before, after }), [element(3, 0, 30), element(2, 0, 20)]);
 });

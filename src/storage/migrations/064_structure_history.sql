@@ -1,5 +1,5 @@
 -- expands
--- functions: 1996caee8e36bd45c42dc810ca5299e2
+-- functions: e820f69116c96dba784e08aec3221d78
 -- What happened to maps, folders, layers and their columns, written by triggers of the catalogue (functions/history): who, when, and
 -- the members before and after. What a transaction did belongs together. Rows have no references: they outlive what they tell of.
 create table structure_history (

@@ -14,7 +14,10 @@ begin
     select coalesce(jsonb_object_agg(b.key, b.value), '{}'), coalesce(jsonb_object_agg(b.key, a.value), '{}') into was, is_now
       from jsonb_each(was) b join jsonb_each(coalesce(known.after, '{}') || is_now) a using (key)
       where a.value is distinct from b.value;
-    if was = '{}' then
+    -- Places in the publication and the search go and come with folders and layers.
+    if was = '{}' or of_kind = 'map' and was - array['publication', 'search'] = '{}' and exists (
+      select from structure_history where transaction_id = pg_current_xact_id() and at = now() and kind in ('folder', 'layer')
+        and map_id = of_map and op in ('d', 'r')) then
       delete from structure_history where id = known.id;
       return;
     end if;

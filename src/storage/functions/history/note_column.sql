@@ -29,7 +29,8 @@ end $$;
 
 create or replace trigger note_made after insert on layer_column for each row when (new.layer_id <> 0) execute function note_column();
 create or replace trigger note_gone after delete on layer_column for each row when (old.layer_id <> 0) execute function note_column();
-create or replace trigger note_changed after update on layer_column for each row
+create or replace trigger note_changed after update of layer_id, code, name, localized_name, names, localized_value, type, required,
+    parent_id, format on layer_column for each row
   when ((old.layer_id, old.code, old.name, old.localized_name, old.names, old.localized_value, old.type, old.required, old.parent_id,
       old.format)
     is distinct from (new.layer_id, new.code, new.name, new.localized_name, new.names, new.localized_value, new.type, new.required,

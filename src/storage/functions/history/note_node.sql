@@ -22,6 +22,9 @@ begin
   -- Of a folder that goes or comes back with all that it holds, the folder.
   select project_id into from_project from map where id = old.map_id;
   if from_project > 0 and new.parent_id is null then
+    -- The places that it has left in the publication and the search come back with it.
+    delete from structure_history where transaction_id = pg_current_xact_id() and at = now() and kind = 'map' and item_id = old.map_id
+      and op = 'u' and after - array['publication', 'search'] = '{}';
     perform note_change(of_kind, old.id, old.code, from_project, old.map_id, old.id, 'd');
   elsif to_project > 0 and old.parent_id is null then
     -- What was not in the bin has been filled before it is shown.
@@ -32,7 +35,8 @@ begin
 end $$;
 
 create or replace trigger note_made after insert on node for each row execute function note_node();
-create or replace trigger note_changed after update on node for each row
+create or replace trigger note_changed after update of map_id, code, name, localized_name, names, selected, icon, json, css_style,
+    render_type, style_mode, source, visual_settings, visual_custom_settings, vector_settings on node for each row
   when ((old.map_id, old.code, old.name, old.localized_name, old.names, old.selected, old.icon, old.json, old.css_style,
       old.render_type, old.style_mode, old.source, old.visual_settings, old.visual_custom_settings, old.vector_settings)
     is distinct from (new.map_id, new.code, new.name, new.localized_name, new.names, new.selected, new.icon, new.json, new.css_style,
