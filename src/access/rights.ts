@@ -60,6 +60,16 @@ export function rightsOnProject(project: GuardedProject, caller: Caller): Rights
   return granted(project, caller.accountId) ?? roleRights[role];
 }
 
+/**
+ * Whether the caller has one of the rights on the project or by a grant somewhere in it. Who has none is refused before it is looked
+ * up what a request is about, and is not told whether there is such a thing.
+ */
+export const hasSomewhere = (project: GuardedProject, caller: Caller, rights: Rights): boolean =>
+  [
+    rightsOnProject(project, caller),
+    ...project.grants.map((grant) => (grant.accountId === caller.accountId ? grant.rights : 0)),
+  ].some((own) => (own & rights) !== 0);
+
 /** Whether the caller may read the map (or the layer). A map is readable if any of its layers is. */
 export function mayRead(map: GuardedTree, caller: Caller, layer?: GuardedLayer): boolean {
   if (rightsOn(map, caller, layer) & Right.read) return true;

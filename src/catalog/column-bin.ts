@@ -110,6 +110,9 @@ export async function restoreColumn(
     await restoreSearch(tx, mapId, kept.search, column.id);
     if (kept.settings && !(await restoreSettings(tx, layerId, kept.settings)))
       notes.push("The layer's visualization was changed since and stays as it is.");
+    // They may name other columns that are in the bin.
+    if (await pruneStoredSettings(tx, layerId))
+      notes.push("The layer's visualization names another column that is deleted.");
     await tx.execute("delete from bin where id = $1", [entry.id]);
     await tx.execute("insert into layer_touch (layer_id, area) values ($1, null)", [layerId]);
     return { kind: "column", id: column.id, mapId, layerId, code: given, notes };

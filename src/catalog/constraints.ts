@@ -49,6 +49,8 @@ export function replaceConstraints(
         parameter: "definition",
       });
     }
+    // Two megabytes of definitions are written, and noted in the history.
+    await tx.execute("set local statement_timeout to default");
     const columns = new Map(constraints.flatMap((constraint) => constraint.columns).map((c) => [c.id, c]));
     const found = await tx.query<{ id: number; type: Column["type"] }>(
       "select id, type from layer_column where layer_id = $1 and id = any($2) for key share",
@@ -80,13 +82,19 @@ export async function checkConstraintsFit(
     [layerId, column.id],
   );
   for (const { type, name, definition } of rows) {
-    if (fitsConstraint(type, column) && definition.every((value) => isValueOf(column, value))) continue;
+    if (fitsStored({ type, definition }, column)) continue;
     throw failed("invalid_value", `The constraint "${name}" of this column is not for the new type.`, {
       parameter: "type",
       constraint: name,
     });
   }
 }
+
+/** Whether a column can have a constraint as it was stored, maybe for another type that the column had then. */
+export const fitsStored = (
+  { type, definition }: Pick<ColumnConstraint, "type" | "definition">,
+  column: Pick<Column, "type" | "physical">,
+): boolean => fitsConstraint(type, column) && definition.every((value) => isValueOf(column, value));
 
 /** Whether a value of a stored definition is, as it is, a value of the column's type. */
 function isValueOf(column: Pick<Column, "type">, value: unknown): boolean {

@@ -125,7 +125,7 @@ export function changeMap(
 }
 
 /** Gives a map the code, unless it has it. @throws Failure invalid_code, code_exists */
-async function takeCode(tx: Queryable, mapId: number, code: string): Promise<void> {
+export async function takeCode(tx: Queryable, mapId: number, code: string): Promise<void> {
   const [own] = await tx.query("select 1 from map where id = $1 and code = $2", [mapId, code]);
   if (own) return;
   try {

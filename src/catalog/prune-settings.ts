@@ -19,15 +19,16 @@ export const columnsOf = (tx: Queryable, layerId: number) =>
 /**
  * Prunes a layer's stored settings after columns were deleted or changed their type. If that removes its visualization, the
  * layer is rendered with its CartoCSS again. The caller has locked the map's row.
+ * @returns whether something was removed
  */
-export async function pruneStoredSettings(tx: Queryable, layerId: number): Promise<void> {
+export async function pruneStoredSettings(tx: Queryable, layerId: number): Promise<boolean> {
   const [row] = await tx.query<SettingsRow>(
     `select visual_settings as "visualSettings", visual_custom_settings as "visualCustomSettings",
        vector_settings as "vectorSettings" from node
      where id = $1 and num_nonnulls(visual_settings, visual_custom_settings, vector_settings) > 0`,
     [layerId],
   );
-  if (!row) return;
+  if (!row) return false;
   const columns = await columnsOf(tx, layerId);
   const pruned = (kind: SettingsKind) => row[kind] && pruneSettings(kind, row[kind], columns);
   const [visual, custom, vector] = [
@@ -37,7 +38,7 @@ export async function pruneStoredSettings(tx: Queryable, layerId: number): Promi
   ];
   const isSame =
     visual === row.visualSettings && custom === row.visualCustomSettings && vector === row.vectorSettings;
-  if (isSame) return;
+  if (isSame) return false;
   const isDropped = !visual && !custom && (row.visualSettings ?? row.visualCustomSettings) !== null;
   const json = (settings: StoredSettings | null) => settings && JSON.stringify(settings);
   await tx.execute(
@@ -45,4 +46,5 @@ export async function pruneStoredSettings(tx: Queryable, layerId: number): Promi
        style_mode = case when $5 then 2 else style_mode end where id = $1`,
     [layerId, json(visual), json(custom), json(vector), isDropped],
   );
+  return true;
 }

@@ -67,64 +67,67 @@ export function createColumn(
 /**
  * Changes a column. Values that cannot be converted to the new type become empty; settings that do not support the type
  * are removed.
- * @param check runs before it, when nobody else changes the structure any more
  * @returns its id
  * @throws Failure invalid_code, code_exists, invalid_value, busy; not_found (layer, column)
  */
-export function changeColumn(
+export const changeColumn = (
   db: Database,
   target: StructureTarget,
   code: string,
   change: ColumnInput,
-  check?: (tx: Queryable) => Promise<void>,
+): Promise<number> => changeStructure(db, target, (tx) => changeColumnIn(tx, target, code, change));
+
+/** As `changeColumn`, in a transaction of `changeStructure`. */
+export async function changeColumnIn(
+  tx: Queryable,
+  target: StructureTarget,
+  code: string,
+  change: ColumnInput,
 ): Promise<number> {
   const { layerId } = target;
-  return changeStructure(db, target, async (tx) => {
-    await check?.(tx);
-    const column = await findColumn(tx, layerId, code);
-    const localizedValue = isValueType(change.type) && (change.localizedValue ?? column.localizedValue);
-    if (isBuiltIn(column)) requireBuiltIn(column, change);
-    else if (change.type === "geom") throw refuse("type", "A layer has one geometry column.");
-    if (change.code !== undefined && change.code !== column.code)
-      await requireFreeCode(tx, layerId, change.code);
-    await checkConstraintsFit(tx, layerId, { ...column, type: change.type });
-    const wanted = { type: change.type, localizedValue };
-    const converts = changesPhysical(column, wanted);
-    if (converts) await lockForAlter(tx, layerId, column.physical);
-    if (column.type === "title" && change.type !== "title") await moveToTopLevel(tx, layerId, column.id);
-    const parentId =
-      change.parentId === undefined
-        ? column.parentId
-        : await checkTitle(tx, layerId, change.parentId, column.id);
-    await tx.execute(
-      `update layer_column set type = $2, code = $3, name = coalesce($4, name),
+  const column = await findColumn(tx, layerId, code);
+  const localizedValue = isValueType(change.type) && (change.localizedValue ?? column.localizedValue);
+  if (isBuiltIn(column)) requireBuiltIn(column, change);
+  else if (change.type === "geom") throw refuse("type", "A layer has one geometry column.");
+  if (change.code !== undefined && change.code !== column.code)
+    await requireFreeCode(tx, layerId, change.code);
+  await checkConstraintsFit(tx, layerId, { ...column, type: change.type });
+  const wanted = { type: change.type, localizedValue };
+  const converts = changesPhysical(column, wanted);
+  if (converts) await lockForAlter(tx, layerId, column.physical);
+  if (column.type === "title" && change.type !== "title") await moveToTopLevel(tx, layerId, column.id);
+  const parentId =
+    change.parentId === undefined
+      ? column.parentId
+      : await checkTitle(tx, layerId, change.parentId, column.id);
+  await tx.execute(
+    `update layer_column set type = $2, code = $3, name = coalesce($4, name),
          localized_name = coalesce($5, localized_name), names = coalesce($6, names), required = coalesce($7, required),
          localized_value = $8, parent_id = $9, format = case when $10 then $11::jsonb else format end
        where id = $1`,
-      [
-        column.id,
-        change.type,
-        change.code ?? column.code,
-        change.name?.name ?? null,
-        change.name?.localized ?? null,
-        change.name ? JSON.stringify(change.name.names) : null,
-        change.required ?? null,
-        localizedValue,
-        parentId,
-        change.format !== undefined,
-        change.format ? JSON.stringify(change.format) : null,
-      ],
-    );
-    // After the catalogue's row, whose trigger drops search indexes that do not support the new type.
-    if (converts) await changePhysical(tx, target, column, wanted);
-    const moved = parentId !== column.parentId;
-    if (moved || change.sort !== undefined)
-      await placeColumn(tx, layerId, { id: column.id, parentId }, change.sort);
-    if (moved) await renumberColumns(tx, layerId, column.parentId);
-    if (change.type !== column.type) await pruneStoredSettings(tx, layerId);
-    if (affectsStyles(column, change, localizedValue)) await invalidateTiles(tx, layerId);
-    return column.id;
-  });
+    [
+      column.id,
+      change.type,
+      change.code ?? column.code,
+      change.name?.name ?? null,
+      change.name?.localized ?? null,
+      change.name ? JSON.stringify(change.name.names) : null,
+      change.required ?? null,
+      localizedValue,
+      parentId,
+      change.format !== undefined,
+      change.format ? JSON.stringify(change.format) : null,
+    ],
+  );
+  // After the catalogue's row, whose trigger drops search indexes that do not support the new type.
+  if (converts) await changePhysical(tx, target, column, wanted);
+  const moved = parentId !== column.parentId;
+  if (moved || change.sort !== undefined)
+    await placeColumn(tx, layerId, { id: column.id, parentId }, change.sort);
+  if (moved) await renumberColumns(tx, layerId, column.parentId);
+  if (change.type !== column.type) await pruneStoredSettings(tx, layerId);
+  if (affectsStyles(column, change, localizedValue)) await invalidateTiles(tx, layerId);
+  return column.id;
 }
 
 /** Whether styles may see other values or names. */

@@ -1,17 +1,21 @@
 import { conflict, failed, notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
-import { fitsConstraint } from "./constraints.js";
+import { fitsStored } from "./constraints.js";
 import { physicalName } from "./layer-table.js";
-import { checkMapCode } from "./maps.js";
+import { takeCode } from "./maps.js";
 import { pruneStoredSettings } from "./prune-settings.js";
 import type { Column, ConstraintType, LocalizedName } from "./state.js";
-import { changeColumn } from "./structure.js";
+import { changeColumnIn } from "./structure.js";
 import type { StructureEntry } from "./structure-history.js";
+import { changeStructure, type StructureTarget } from "./structure-transaction.js";
 import { checkParent, chooseCode, isLiveSql, lockMap, nextSort, placeNode } from "./tree.js";
 
 /** Puts members of a map, folder, layer or column back that a change had set, all or none, if nobody has changed them since. */
 
 type Members = Readonly<Record<string, unknown>>;
+
+/** Those that name columns. */
+const settings = ["visual_settings", "visual_custom_settings", "vector_settings"] as const;
 
 /** Members that are set back as they are: columns of `map` and `node`. */
 const plain = {
@@ -28,7 +32,7 @@ const plain = {
       "render_type",
       "style_mode",
     ],
-    ...["source", "visual_settings", "visual_custom_settings", "vector_settings"],
+    ...["source", ...settings],
   ],
 } as const;
 
@@ -51,14 +55,17 @@ export async function undoStructure(
     }[change];
     throw failed("invalid_value", `Only changes are undone: this ${kind} was ${change}. ${instead}`);
   }
-  if (kind === "column") return undoColumn(db, entry, { mapId, layerId: nodeId!, mainLanguage });
+  if (kind === "column") {
+    await undoColumn(db, entry, { mapId, layerId: nodeId!, mainLanguage });
+    return;
+  }
   return db.transaction(async (tx) => {
     const live = await tx.query(`select from map m where id = $1 and ${isLiveSql}`, [mapId]);
     if (live.length === 0) throw notFound("map any more that this was in");
     await lockMap(tx, mapId);
     await requireUnchanged(tx, entry);
-    if (kind === "map") await undoMap(tx, item, entry.before!);
-    else await undoNode(tx, entry, entry.before!);
+    if (kind === "map") await undoMap(tx, item, entry.before);
+    else await undoNode(tx, entry, entry.before);
   });
 }
 
@@ -82,13 +89,16 @@ async function requireUnchanged(
   { id, kind, item, mapId, before, after }: StructureEntry,
 ): Promise<void> {
   const [found] = await tx.query<{ changed: string[]; undone: boolean; now: Members }>(
-    `select array(select a.key from jsonb_each(h.after) a where a.key <> 'sort' and now -> a.key is distinct from a.value
+    `select array(select a.key from jsonb_each(h.after) a where case a.key
          -- A place is that of then until this one is placed again: others come and go beside it.
-         or a.key = 'sort' and exists (select from structure_history l where l.kind = h.kind and l.item_id = h.item_id
-           and l.id > h.id and l.after ?| array['sort', 'parent_id']) order by a.key) as changed,
-       not exists (select from jsonb_each(h.before) b where now -> b.key is distinct from b.value) as undone,
+         when 'sort' then placed.again else now -> a.key is distinct from a.value end order by a.key) as changed,
+       not exists (select from jsonb_each(h.before) b
+         where now -> b.key is distinct from b.value or b.key = 'sort' and not placed.again) as undone,
        (select jsonb_object_agg(key, now -> key) from jsonb_object_keys(h.after) key) as now
-     from structure_history h, (${nowSql[kind]}) found (now) where h.id = $1`,
+     from structure_history h, (${nowSql[kind]}) found (now),
+       lateral (select exists (select from structure_history l where l.kind = h.kind and l.item_id = h.item_id
+         and l.id > h.id and l.after ?| array['sort', 'parent_id']) as again) placed
+     where h.id = $1`,
     [id, item, mapId],
   );
   if (!found) throw notFound(`${kind} any more that this was`);
@@ -119,15 +129,7 @@ const setPlain = (
 };
 
 async function undoMap(tx: Queryable, id: number, members: Members): Promise<void> {
-  if (typeof members.code === "string") {
-    const { code } = members;
-    const taken = await tx.query(
-      "select from map m join map own on own.id = $1 and own.project_id = m.project_id where m.code = $2 and m.id <> $1",
-      [id, checkMapCode(code)],
-    );
-    if (taken.length > 0) throw failed("code_exists", `There is a map "${code}" already.`);
-    await tx.execute("update map set code = $2 where id = $1", [id, code]);
-  }
+  if (typeof members.code === "string") await takeCode(tx, id, members.code);
   await setPlain(tx, "map", { id, members });
   if ("publication" in members) {
     const publication = members.publication as readonly { readonly nodeId: number }[] | null;
@@ -215,13 +217,15 @@ async function undoNode(
     if (typeof members.sort === "number") await placeNode(tx, mapId, { id, parentId }, members.sort);
   }
   if (kind === "folder") return;
-  // Columns may have gone since.
-  await pruneStoredSettings(tx, id);
+  const isPruned = await pruneStoredSettings(tx, id);
+  if (isPruned && settings.some((name) => name in members))
+    throw conflict("Its visualization names columns that are deleted, or have another type by now.");
   if ("constraints" in members) await undoConstraints(tx, id, members.constraints as ConstraintRow[]);
 }
 
 interface ConstraintRow {
   readonly type: ConstraintType;
+  readonly definition: readonly unknown[];
   readonly name: string;
   readonly column_ids: readonly number[];
 }
@@ -239,10 +243,10 @@ async function undoConstraints(
     found.map(({ id, code, type }) => [id, { type, physical: physicalName(type, code, id) }]),
   );
   const unfit = rows.filter(
-    ({ type, column_ids }) =>
+    ({ column_ids, ...constraint }) =>
       !column_ids.every((id) => {
         const column = columns.get(id);
-        return column !== undefined && fitsConstraint(type, column);
+        return column !== undefined && fitsStored(constraint, column);
       }),
   );
   if (unfit.length > 0)
@@ -258,27 +262,22 @@ async function undoConstraints(
   );
 }
 
-interface ColumnTarget {
-  readonly mapId: number;
-  readonly layerId: number;
-  readonly mainLanguage: string;
-}
-
-/** A type that is set back converts the values as any change of the type does. */
-async function undoColumn(db: Database, entry: StructureEntry, target: ColumnTarget): Promise<void> {
-  const [now] = await db.query<{ row: ColumnMembers }>(
-    "select to_jsonb(c) as row from layer_column c where id = $1 and layer_id = $2",
-    [entry.item, target.layerId],
-  );
-  if (!now) throw notFound("column any more that this was");
-  const before = entry.before as Partial<ColumnMembers>;
-  const all = { ...now.row, ...before };
-  const name: LocalizedName = { name: all.name, localized: all.localized_name, names: all.names };
-  await changeColumn(
-    db,
-    target,
-    now.row.code,
-    {
+/**
+ * A type that is set back converts the values as any change of the type does. All is read when nobody else changes the columns any
+ * more: what others have set meanwhile stays.
+ */
+const undoColumn = (db: Database, entry: StructureEntry, target: StructureTarget): Promise<number> =>
+  changeStructure(db, target, async (tx) => {
+    await requireUnchanged(tx, entry);
+    const [now] = await tx.query<{ row: ColumnMembers }>(
+      "select to_jsonb(c) as row from layer_column c where id = $1 and layer_id = $2",
+      [entry.item, target.layerId],
+    );
+    if (!now) throw notFound("column any more that this was");
+    const before = entry.before as Partial<ColumnMembers>;
+    const all = { ...now.row, ...before };
+    const name: LocalizedName = { name: all.name, localized: all.localized_name, names: all.names };
+    return changeColumnIn(tx, target, now.row.code, {
       type: all.type,
       localizedValue: all.localized_value,
       ...(before.code !== undefined && { code: before.code }),
@@ -286,10 +285,8 @@ async function undoColumn(db: Database, entry: StructureEntry, target: ColumnTar
       ...("required" in before && { required: all.required }),
       ...("parent_id" in before && { parentId: all.parent_id ?? 0 }),
       ...("format" in before && { format: all.format }),
-    },
-    (tx) => requireUnchanged(tx, entry),
-  );
-}
+    });
+  });
 
 interface ColumnMembers {
   readonly code: string;

@@ -1,4 +1,4 @@
-import { rightsOn, rightsOnProject } from "../../access/rights.js";
+import { hasSomewhere, rightsOn, rightsOnProject } from "../../access/rights.js";
 import type { BinKind } from "../../catalog/bin.js";
 import { type BinEntry, listBin, purgeBin } from "../../catalog/bin-contents.js";
 import { restoreColumn } from "../../catalog/column-bin.js";
@@ -33,10 +33,7 @@ const administers = ({ project, caller }: ProjectContext): boolean =>
 
 /** Whether the caller may delete anything in the project now: nobody else restores, whatever the grants of then were. */
 const deletesAnything = ({ project, caller }: ProjectContext): boolean =>
-  [
-    rightsOnProject(project, caller),
-    ...project.grants.map(({ accountId, rights }) => (accountId === caller.accountId ? rights : 0)),
-  ].some((rights) => (rights & (Right.editStructure | Right.administer)) !== 0);
+  hasSomewhere(project, caller, Right.editStructure | Right.administer);
 
 /** Whether the caller might delete what it was, with the grants of then. */
 function mayDelete(project: ProjectState, caller: Caller, entry: BinEntry): boolean {

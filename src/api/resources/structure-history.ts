@@ -1,8 +1,9 @@
 import { z } from "zod";
-import { requireRight, rightsOnProject } from "../../access/rights.js";
+import { hasSomewhere, requireRight, rightsOnProject } from "../../access/rights.js";
 import { type LayerNode, type MapState, Right } from "../../catalog/state.js";
 import {
   findStructureEntry,
+  type ListedEntry,
   listStructureHistory,
   type StructureEntry,
   structureKinds,
@@ -11,7 +12,7 @@ import { undoStructure } from "../../catalog/undo-structure.js";
 import { badRequest, forbidden, notFound, unauthenticated } from "../../errors.js";
 import type { Reply, Request } from "../../http/types.js";
 import type { Answered } from "../request/answer-schemas.js";
-import { answer } from "../request/caller.js";
+import { answer, answerText } from "../request/caller.js";
 import { checkStyle } from "../request/check-style.js";
 import { projectContext } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
@@ -43,23 +44,28 @@ const listParameters = {
   by: text("Only by this login.", 200).optional(),
 };
 
-const element = ({
+const elementOf = ({
   item,
   node,
   login,
   at,
   mapId: _map,
   nodeId: _node,
+  before: _before,
+  after: _after,
   ...entry
-}: StructureEntry): Answered<"StructureEntry"> => ({
+}: ListedEntry): Omit<Answered<"StructureEntry">, "before" | "after"> => ({
   ...entry,
-  id: entry.id,
   item,
   layer: node,
   at: at.toISOString(),
   by: login,
   members: [...entry.members],
 });
+
+/** What may be long stays the text that it is. */
+const elementText = (entry: ListedEntry): string =>
+  `${JSON.stringify(elementOf(entry)).slice(0, -1)},"before":${entry.before},"after":${entry.after}}`;
 
 async function list(
   request: Request,
@@ -69,8 +75,7 @@ async function list(
   const { project, caller } = await administered(request, services);
   const { limit = 100, ...asked } = query();
   const entries = await listStructureHistory(services.db, project.id, { limit, ...asked });
-  const history: Answered<"StructureHistory"> = { entries: entries.map(element) };
-  return answer(caller, history);
+  return answerText(caller, `{"entries":[${entries.map(elementText).join()}]}`);
 }
 
 /** Members of a map or layer that not everybody sets who may change its structure. */
@@ -92,12 +97,14 @@ async function requireStyle(
   map: MapState,
   { kind, nodeId, before }: StructureEntry,
 ): Promise<void> {
-  const css = before?.css_style;
-  if (typeof css !== "string" || css === "") return;
+  const css = before.css_style;
+  if (typeof css !== "string") return;
   if (kind === "map") {
+    // Also one that is none: styles of layers may have come to use variables of the present one.
     await checkStyles(services, map, css);
     return;
   }
+  if (css === "") return;
   const layer = map.nodes.get(nodeId!);
   if (layer === undefined) return;
   const texts = { mapStyle: map.cssStyle, layerStyle: css, layerCode: layer.code };
@@ -107,6 +114,8 @@ async function requireStyle(
 async function undo(request: Request, services: Services): Promise<Reply> {
   const { project, caller } = await projectContext(request, services);
   if (caller.accountId === null) throw unauthenticated();
+  // Before more than the catalogue is asked: of a request that is repeated nothing else is checked.
+  if (!hasSomewhere(project, caller, Right.editStructure | Right.administer)) throw forbidden();
   const { entry: id = "" } = request.params;
   const entry = /^\d{1,15}$/.test(id)
     ? await findStructureEntry(services.db, project.id, Number(id))
@@ -159,6 +168,8 @@ export const structureHistoryOperations: readonly Operation[] = [
     methods: ["POST"],
     path: `${projectPath}/history/:entry/undo/`,
     writes: true,
+    // The type of a column may be set back.
+    long: true,
     changes: { unconditionally: "It is refused where others have changed the same since." },
     answer: answers("The members that were set back.", ref("StructureUndone")),
     refuses: [404, 409, "invalid_value", "invalid_code", "code_exists", "invalid_style"],

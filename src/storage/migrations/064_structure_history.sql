@@ -1,5 +1,5 @@
 -- expands
--- functions: e820f69116c96dba784e08aec3221d78
+-- functions: 3f6551c9574994f7be8db71299d279af
 -- What happened to maps, folders, layers and their columns, written by triggers of the catalogue (functions/history): who, when, and
 -- the members before and after. What a transaction did belongs together. Rows have no references: they outlive what they tell of.
 create table structure_history (

@@ -23,7 +23,7 @@ begin
     execute format('select coalesce(jsonb_agg(to_jsonb(r)), ''[]'') from %I r where %I = $1', tg_table_name, tg_argv[0])
       into is_now using owner;
     select coalesce(jsonb_agg(r - array['id', tg_argv[0]] order by (r ->> tg_argv[1])::float8), '[]') into was from (
-      select r from jsonb_array_elements(is_now) r where not exists (select from jsonb_array_elements(added) a where a = r)
+      select r from jsonb_array_elements(is_now) r where r not in (select a from jsonb_array_elements(added) a)
       union all select r from jsonb_array_elements(gone) r where (r ->> tg_argv[0])::bigint = owner) rows (r);
     select coalesce(jsonb_agg(r - array['id', tg_argv[0]] order by (r ->> tg_argv[1])::float8), '[]') into is_now
       from jsonb_array_elements(is_now) r;
