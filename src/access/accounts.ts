@@ -28,8 +28,8 @@ export interface AccountListItem {
   readonly account: number;
 }
 
-/** The login `public` is reserved: grants use it for the public. */
-function checkLogin(login: string): string {
+/** The login `public` is reserved: grants use it for the public. @throws Failure invalid_value */
+export function checkLogin(login: string): string {
   const printable =
     login.length > 0 && login.length <= 128 && isStorable(login) && !/[\p{Cc}\s]/u.test(login);
   if (printable && login !== "public") return login;
@@ -110,8 +110,9 @@ export async function findMember(
 
 export interface NewMember {
   readonly login: string;
-  /** Required for a new account. */
+  /** Required for a new account, or its hash. */
   readonly password?: string;
+  readonly passwordHash?: string;
   /** The account of another project that gets the role here too; default: a new one. */
   readonly accountId?: number;
   readonly projectId: number;
@@ -120,20 +121,23 @@ export interface NewMember {
 
 /**
  * Gives a user a role in a project, in place of any other role there. One that the project has keeps its account and password.
+ * @param admit whether it may be done, asked when nobody else changes the project's users; it throws otherwise
  * @throws Failure invalid_value for an invalid login or password, and when the project's user of that login has another account
  */
 export async function addMember(
   db: Database,
-  { projectId, role, password, accountId, ...member }: NewMember,
+  { projectId, role, password, passwordHash, accountId, ...member }: NewMember,
+  admit: (tx: Queryable, known: Account | undefined) => Promise<void> = async () => undefined,
 ): Promise<Account & { readonly created: boolean }> {
   const login = checkLogin(member.login);
   const isNew = accountId === undefined && !(await findMember(db, projectId, login));
   // Hashing is slow, so it is done before the transaction takes a connection.
-  const hash = isNew ? await hashPassword(password ?? "") : undefined;
+  const hash = isNew ? (passwordHash ?? (await hashPassword(password ?? ""))) : undefined;
   return db.transaction(async (tx) => {
     // One after the other, so that many at once make one account.
     await tx.query("select from project where id = $1 for update", [projectId]);
     const known = await findMember(tx, projectId, login);
+    await admit(tx, known);
     if (known) {
       if (accountId !== undefined && accountId !== known.id)
         throw failed("invalid_value", `The user "${login}" of this project has another account.`);
@@ -253,17 +257,22 @@ export async function removeMember(db: Database, login: string, project?: number
     }
     const account = await findMember(tx, project, login);
     if (!account) throw await noUser(tx, login, project);
-    const values = [project, account.id];
-    await tx.execute("delete from membership where project_id = $1 and account_id = $2", values);
-    await tx.execute("delete from access_grant where project_id = $1 and account_id = $2", values);
-    // What is restored later brings none of them back, also if the user is a member again by then.
-    await tx.execute(
-      `update bin set kept = kept || jsonb_build_object('grants', jsonb_path_query_array(
-         kept, '$.grants[*] ? (@.account_id == null || @.account_id != $id)', jsonb_build_object('id', $2::int)))
-       where project_id = $1 and kept->'grants' @> jsonb_build_array(jsonb_build_object('account_id', $2::int))`,
-      values,
-    );
-    await removeAccountsWithoutProject(tx, [account.id]);
+    await removeFromProject(tx, project, account.id);
     return account;
   });
+}
+
+/** Removes the role and grants of an account in a project, and the account with its last project. */
+export async function removeFromProject(tx: Queryable, project: number, account: number): Promise<void> {
+  const values = [project, account];
+  await tx.execute("delete from membership where project_id = $1 and account_id = $2", values);
+  await tx.execute("delete from access_grant where project_id = $1 and account_id = $2", values);
+  // What is restored later brings none of them back, also if the user is a member again by then.
+  await tx.execute(
+    `update bin set kept = kept || jsonb_build_object('grants', jsonb_path_query_array(
+       kept, '$.grants[*] ? (@.account_id == null || @.account_id != $id)', jsonb_build_object('id', $2::int)))
+     where project_id = $1 and kept->'grants' @> jsonb_build_array(jsonb_build_object('account_id', $2::int))`,
+    values,
+  );
+  await removeAccountsWithoutProject(tx, [account]);
 }

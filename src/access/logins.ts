@@ -3,6 +3,7 @@ import { FairSemaphore } from "../queues/fair-semaphore.js";
 import type { Database } from "../storage/postgres.js";
 import { type AuthenticatedAccount, authenticate, findMember } from "./accounts.js";
 import { type Attempt, type LoginThrottle, wrongLogin } from "./login-throttle.js";
+import { hashPassword } from "./passwords.js";
 
 /** Login with a password, with a limit on failed attempts and on concurrent hashing. */
 
@@ -53,6 +54,19 @@ export class Logins {
       }
       await this.throttle.failed(attempt);
       throw wrongLogin();
+    } finally {
+      release();
+    }
+  }
+  /**
+   * The hash of a new password, made in turn with those of logins.
+   * @param by who asks
+   * @throws Failure invalid_value as `hashPassword`; busy
+   */
+  async hash(password: string, by: string, signal?: AbortSignal): Promise<string> {
+    const release = await this.hashing.acquire({ owners: clientOwners(by), ...(signal && { signal }) });
+    try {
+      return await hashPassword(password);
     } finally {
       release();
     }

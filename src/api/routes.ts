@@ -25,6 +25,7 @@ import { mapChangeOperations } from "./resources/map-changes.js";
 import { mapEditOperations } from "./resources/map-edits.js";
 import { mapListOperations } from "./resources/map-lists.js";
 import { mapOperations } from "./resources/maps.js";
+import { memberOperations } from "./resources/members.js";
 import { objectBulkOperations } from "./resources/object-bulk.js";
 import { objectGeometryOperations } from "./resources/object-geometry.js";
 import { objectListOperations } from "./resources/object-lists.js";
@@ -55,6 +56,7 @@ const resources: readonly Operation[] = [
   ...vectorTileOperations,
   ...tileKeyOperations,
   ...accessKeyOperations,
+  ...memberOperations,
   ...sessionOperations,
   ...mapOperations,
   ...mapEditOperations,

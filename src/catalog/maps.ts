@@ -35,6 +35,7 @@ const reserved = new Set([
   "pictures",
   "fonts",
   "keys",
+  "members",
   "bin",
   "history",
 ]);

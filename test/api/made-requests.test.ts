@@ -114,6 +114,7 @@ async function makeWorld(code: string): Promise<Known> {
   await made("PATCH", `${code}/layers/a/`, { parent_id: 0, name: "A" });
   const named = await made("GET", "history/?limit=1");
   const key = await made("POST", "keys/", { name: code });
+  const member = await made("POST", "members/", { login: code, password: "correct-horse" });
   await made("POST", `${code}/layers/`, { code: "mat", type: "material", source: { layer: "a" } });
   // No other layer is made from this one.
   await made("POST", `${code}/layers/a/structure/`, { code: "spare", type: "text" });
@@ -129,6 +130,7 @@ async function makeWorld(code: string): Promise<Known> {
     uuid: [file.uuid],
     job: [job.rows[0].id],
     lasting: [key.id],
+    member: [member.id],
     done: [done.entries[0].id],
     entry: [bin.entries[0].id],
     named: [named.entries[0].id],
@@ -205,6 +207,13 @@ const special: Readonly<Record<string, (world: Known) => Known>> = {
   }),
   "POST /api/2.8/{project}/history/{entry}/undo/": ({ named }) => ({ entry: named! }),
   "DELETE /api/2.8/{project}/keys/{id}/": ({ lasting }) => ({ id: lasting! }),
+  "POST /api/2.8/{project}/members/": (world) => ({
+    login: [`${world.map![0]}new`],
+    password: ["correct-horse"],
+  }),
+  "PATCH /api/2.8/{project}/members/{member}/": ({ map }) => ({
+    grants: [[{ map: map![0], layer: "a", rights: 3 }]],
+  }),
   "DELETE /api/2.8/{project}/fonts/{path}": ({ map }) => ({ path: [`${map![0]}.otf`] }),
   "GET /api/2.8/{project}/{map}/export/": () => ({
     format: ["pmtiles", "mbtiles"],

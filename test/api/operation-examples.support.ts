@@ -212,6 +212,14 @@ export async function walkOperations({ server, secret, password }: ExampleWorld)
   const { id: key } = await ask("makeAccessKey", "POST keys/", { body: lasting });
   await ask("listAccessKeys", "GET keys/");
   await ask("endAccessKey", `DELETE keys/${key}/`);
+  const { id: member } = await ask("addMember", "POST members/", {
+    body: { login: "nina", password: "correct-horse", role: "viewer" },
+  });
+  await ask("changeMember", `PATCH members/${member}/`, {
+    body: { grants: [{ map: "main", layer: "trees", rights: 3 }] },
+  });
+  await ask("listMembers", "GET members/");
+  await ask("removeMember", `DELETE members/${member}/`);
 
   const collection = {
     type: "FeatureCollection",

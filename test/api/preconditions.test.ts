@@ -83,6 +83,12 @@ const file = await fetch(`${server.url}/api/2.8/p/${anObject.path}`, {
   headers: { "x-token": token },
   body: upload("text", "a.txt"),
 }).then((answer) => answer.json() as Promise<{ id: number }>);
+const nina = (await done("POST", "members/", { login: "nina", password: "correct-horse" })).json;
+const everybody = {
+  of: "members/",
+  path: `members/${nina.id}/`,
+  meanwhile: ["PATCH", "members/0/", () => ({ grants: [{ map: "m", layer: "a", rights: ++count % 2 }] })],
+} as const;
 const heat = { visualSettings: { type: 1, columnCode: "n", classesCount: 3 } };
 
 /** By the ids of operations, with the method where there are several; those that delete what others need come last. */
@@ -144,6 +150,13 @@ const lines: Readonly<Record<string, Line>> = {
   deletePicture: picture,
   saveFont: { ...font, body: () => blockFont({ family: "X" }) },
   deleteFont: font,
+  addMember: {
+    ...everybody,
+    path: "members/",
+    body: () => ({ login: `user${++count}`, password: "correct-horse" }),
+  },
+  changeMember: { ...everybody, body: () => ({ grants: [{ map: "m", rights: ++count % 4 }] }) },
+  removeMember: everybody,
   deleteLayer: {
     ...aLayer,
     of: "m/layers/copy/",

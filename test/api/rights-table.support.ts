@@ -42,6 +42,8 @@ export interface Makers {
   font(): Promise<string>;
   /** The id of a key that lasts. */
   key(): Promise<string>;
+  /** The id of a user. */
+  member(): Promise<string>;
   /** The id of an entry in the history of the layer. */
   change(): Promise<string>;
   /** The id of an entry in the history of the structure: a layer that got a name. */
@@ -190,6 +192,18 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
     need: "administer",
     params: { id: "999999999" },
     fresh: async ({ key }) => ({ params: { id: await key() } }),
+  },
+  "GET P/members/": { need: "administer" },
+  "POST P/members/": {
+    need: "administer",
+    body: { login: "any", password: "correct-horse" },
+    fresh: async ({ code }) => ({ body: { login: code(), password: "correct-horse" } }),
+  },
+  "PATCH P/members/:member/": { need: "administer", params: { member: "0" }, body: { grants: [] } },
+  "DELETE P/members/:member/": {
+    need: "administer",
+    params: { member: "999999999" },
+    fresh: async ({ member }) => ({ params: { member: await member() } }),
   },
   "GET P/:map/": { need: "read" },
   "PUT P/:map/": { need: "administer", body: {} },

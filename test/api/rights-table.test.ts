@@ -110,6 +110,8 @@ function makersFor(map: MapCode): Makers {
     object: async () => String((await must("POST", `${map}/layers/l/objects/`, { fields: {} })).id),
     file: async () => String((await attach(map, fixtures[map].object!)).id),
     picture: () => forStyles("pictures", `${code()}.png`, picture),
+    member: async () =>
+      String((await must("POST", "members/", { login: code(), password: "correct-horse" })).id),
     key: async () => String((await must("POST", "keys/", { name: code() })).id),
     change: async () => {
       await must("POST", `${map}/layers/l/objects/`, { fields: {} });
@@ -285,6 +287,7 @@ function addressOf({ endpoint, method, path }: Case, { map, params }: Asked): st
     project: "p",
     path: "none.svg",
     id: "999999999",
+    member: "0",
     ...fixtures[map],
     ...(method === "DELETE" ? { file: fixtures[map].fileId! } : {}),
     ...endpoint.params,

@@ -229,6 +229,26 @@ const entries: Readonly<Record<string, () => Promise<readonly Entry[]> | readonl
     const { id } = (await server.api("POST", "keys/", { token: admin, body: { name: "any" } })).json;
     return [get(`keys/${id}/`, { token: admin, clients: 1 })];
   },
+  "GET P/members/": () => [get("members/", { token: admin })],
+  "POST P/members/": async () => [
+    await json(
+      "members/",
+      { login: "l".repeat(128), password: "p".repeat(60_000) },
+      { token: admin, status: [500] },
+    ),
+  ],
+  "PATCH P/members/:member/": async () => [
+    await json(
+      "members/0/",
+      { grants: times(1_000, (n) => ({ map: "wide", layer: `l${1 + (n % 200)}`, rights: null })) },
+      { token: admin },
+    ),
+  ],
+  "DELETE P/members/:member/": async () => {
+    const body = { login: "any", password: "correct-horse" };
+    const { id } = (await server.api("POST", "members/", { token: admin, body })).json;
+    return [get(`members/${id}/`, { token: admin, clients: 1 })];
+  },
   "POST P/:map/tile-key/": () => [get("wide/tile-key/", { token: editor })],
   "DELETE P/:map/tile-key/": () => [get("wide/tile-key/", { token: editor })],
   "POST P/login/": async () => [

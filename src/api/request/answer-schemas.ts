@@ -262,6 +262,24 @@ const schemas = {
       .describe("The key itself: in the answer that has just made it, and never again")
       .optional(),
   }),
+  Member: z.object({
+    id: id.describe("0 = the public"),
+    login: z.string().describe("`public` = everybody, also without a session"),
+    role: z.enum(["admin", "editor", "viewer"]).nullable().describe("null = the public, which has none"),
+    grants: z
+      .array(
+        z.object({
+          map: z.string().nullable().describe("Code of the map; null = all"),
+          layer: z.string().nullable().describe("Code of the layer; null = all of the map"),
+          rights: z
+            .int()
+            .describe("As `access`: 1 read, 2 edit objects, 4 edit structure, 8 administer; 0 = none"),
+        }),
+      )
+      .describe(
+        "Rights that count in place of those of the role. Administrators have all rights, whatever these say",
+      ),
+  }),
   BinEntry: z.object({
     id: id.describe("Of the entry; addresses of the bin have it"),
     kind: z.enum(["map", "folder", "layer", "column"]),

@@ -24,6 +24,7 @@ const pathParameters: Readonly<Record<string, { schema: JsonSchema; description:
   column: { schema: code, description: "Code of the column" },
   object: { schema: id, description: "Id of the object, as in `svc_id`" },
   id: { schema: id, description: "Id of the key, as the list has it" },
+  member: { schema: id, description: "Id of the user, as the list has it; 0 = the public" },
   entry: { schema: id, description: "Id of the entry, as the list has it" },
   job: { schema: code, description: "Id of the import, from the answer to it" },
   path: {

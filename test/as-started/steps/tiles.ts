@@ -130,6 +130,17 @@ export const tileSteps: readonly Step[] = [
       t.match((await world.api("GET", "keys/")).json, [{ id: lasting.id, name: "QGIS of the office" }]);
       await world.api("DELETE", `keys/${lasting.id}/`);
       await world.ask("GET", shown, { status: 401 });
+
+      const person = { login: "nina", password: "battery-staple", role: "viewer" };
+      const { id: nina } = (await world.api("POST", "members/", { body: person })).json;
+      const grants = [{ map: "sheds", layer: "sheds", rights: 3 }];
+      await world.api("PATCH", `members/${nina}/`, { body: { role: "editor", grants } });
+      const users: { id: number }[] = (await world.api("GET", "members/")).json;
+      t.match(
+        users.find(({ id }) => id === nina),
+        { login: "nina", role: "editor", grants },
+      );
+      await world.api("DELETE", `members/${nina}/`);
     },
   },
   {
