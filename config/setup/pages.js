@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { brotliCompressSync, constants } from "node:zlib";
 import { build } from "esbuild";
 
@@ -98,17 +98,18 @@ export async function bundlePages() {
     ...options,
     entryPoints: [join(modules, "console", "app.js")],
     outfile: join(scripts, "console.js"),
-    external: ["./texts/*", "./objects/*", "./carto/*"],
+    external: ["./texts/*", "./objects/*", "./carto/*", "./people/*"],
     plugins: [leaflet],
   });
-  // What edits objects is loaded when it is opened, as tools are.
-  await build({
-    ...options,
-    entryPoints: [join(modules, "console", "objects", "editor.js")],
-    outdir: join(scripts, "objects"),
-    splitting: true,
-    chunkNames: "shared-[hash]",
-  });
+  // What edits objects, and what is for people and keys, is loaded when it is opened, as tools are.
+  for (const part of ["objects/editor", "people/people"])
+    await build({
+      ...options,
+      entryPoints: [join(modules, "console", `${part}.js`)],
+      outdir: join(scripts, dirname(part)),
+      splitting: true,
+      chunkNames: "shared-[hash]",
+    });
   // So is what edits CartoCSS.
   const { metafile } = await build({
     ...options,
@@ -139,7 +140,9 @@ export async function bundlePages() {
   });
   await build({
     ...options,
-    entryPoints: ["viewer", "tools", "console", "objects"].map((name) => join(styles, `${name}.css`)),
+    entryPoints: ["viewer", "tools", "console", "objects", "people"].map((name) =>
+      join(styles, `${name}.css`),
+    ),
     outdir: scripts,
     external: ["images/*"],
   });

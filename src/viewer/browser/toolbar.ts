@@ -10,6 +10,12 @@ export interface ToolbarEvents extends LanguageEvents {
   signOut(): void;
 }
 
+/** What can be chosen in the menu of the user. */
+export interface UserAction {
+  readonly label: string;
+  press(): void;
+}
+
 /** The main button. */
 export interface MainButton {
   readonly icon: IconName;
@@ -64,8 +70,11 @@ export class Toolbar {
     this.more.replaceChildren(icon(link.icon), h("span", { class: "button-text" }, link.label));
   }
 
-  /** Shows the user of the current project; undefined = not signed in. */
-  showUser(login: string | undefined): void {
+  /**
+   * Shows the user of the current project; undefined = not signed in.
+   * @param actions what else the menu of the user has
+   */
+  showUser(login: string | undefined, actions: readonly UserAction[] = []): void {
     if (login === undefined) {
       const label = h("span", { class: "button-text" }, this.t("signIn"));
       this.account.replaceChildren(
@@ -82,6 +91,17 @@ export class Toolbar {
       "div",
       { class: "card menu", hidden: true },
       h("p", {}, this.t("signedInAs", { login })),
+      ...actions.map(({ label, press }) =>
+        button(
+          { class: "menu-entry" },
+          () => {
+            open(false);
+            opener.focus();
+            press();
+          },
+          label,
+        ),
+      ),
       button({ class: "menu-entry" }, () => this.events.signOut(), this.t("signOut")),
     );
     const initial = h("span", { class: "avatar", "aria-hidden": "true" }, [...login][0]?.toUpperCase() ?? "");

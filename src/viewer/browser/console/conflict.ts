@@ -1,4 +1,4 @@
-import { ServerError } from "../map-server.js";
+import { isServerError, ServerError } from "../map-server.js";
 import type { TextKey } from "../texts.js";
 import type { Read } from "./edits.js";
 
@@ -35,7 +35,7 @@ export async function changeRead<Now, Result>(
     try {
       return await write(value, etag);
     } catch (error) {
-      const isOvertaken = error instanceof ServerError && error.status === 412;
+      const isOvertaken = isServerError(error) && error.status === 412;
       if (!isOvertaken || tries >= mostTries) throw error;
     }
   }

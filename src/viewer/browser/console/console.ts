@@ -23,6 +23,8 @@ import { MapEdits } from "./map-edits.js";
 import { Navigation } from "./navigation.js";
 import { hasOwnObjects, ObjectEditing } from "./object-editing.js";
 import { OpenMap } from "./open-map.js";
+import type { RightsPlace } from "./people/effective.js";
+import { PeopleOpening } from "./people-opening.js";
 import { problemOf } from "./problem.js";
 import { Publishing } from "./publishing.js";
 import { SignIns } from "./sign-ins.js";
@@ -64,6 +66,7 @@ export class Console {
   private readonly map: OpenMap;
   private readonly actions: TreeActions;
   private readonly publishing: Publishing;
+  private readonly people: PeopleOpening;
   private readonly signIns: SignIns;
   private readonly navigation: Navigation;
   private isMaking = false;
@@ -120,13 +123,22 @@ export class Console {
     const { objects } = this;
     this.map = new OpenMap({ place, server, edits, t, canvas, layers, rows, menu, style, objects, side });
     const { map } = this;
-    this.actions = new TreeActions({ place, map, rows, menu, style, changes, turns, dialogs });
+    this.people = new PeopleOpening(
+      { server, edits, locale, root, toasts: dialogs.toasts },
+      {
+        closed: () => this.keepFocus(),
+        ownRightsChanged: () => void this.navigation.show(parseAddress(location.hash)),
+      },
+    );
+    const whoSees = ({ map }: MapId, layer: string) => this.openPeople({ map, layer });
+    this.actions = new TreeActions({ place, map, rows, menu, style, changes, turns, dialogs, whoSees });
     this.header = new Header(
       { place, signIns: this.signIns, t, language: parts.language, dataLanguages: parts.dataLanguages },
       {
         publish: () => void this.publishing.publish(),
         signIn: () => void this.signIn(),
         signOut: () => void this.signOut(),
+        people: () => this.openPeople(),
         choose: (mapId) => void this.navigation.go(mapId),
         languageChanged: () => void map.reload(),
       },
@@ -153,7 +165,9 @@ export class Console {
       upload: this.drop.button("button main", t("chooseFiles")),
     });
     const { home } = this;
-    this.homeActions = new HomeActions({ place, home, menu, changes, turns, dialogs, open, reload });
+    const whoSeesMap = ({ code }: MapInfo) => this.openPeople({ map: code });
+    const actions = { open, whoSees: whoSeesMap, reload };
+    this.homeActions = new HomeActions({ place, home, menu, changes, turns, dialogs, ...actions });
     const add = this.drop.button("button wide add-data", t("addData"));
     layers.element.append(h("div", { class: "layers-add" }, add));
     side.append(chooser.element, layers.element);
@@ -298,6 +312,12 @@ export class Console {
     if (project === undefined) return;
     const { map } = parseAddress(location.hash);
     await this.navigation.show({ project, map: project === projectCode ? map : undefined });
+  }
+
+  private openPeople(place: RightsPlace = {}): void {
+    const { project } = this.place;
+    const { login } = this.signIns;
+    if (project && login !== undefined) void this.people.open({ project, login, place });
   }
 
   private async signOut(): Promise<void> {

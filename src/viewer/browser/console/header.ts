@@ -1,6 +1,6 @@
 import { formatAddress, parseAddress } from "../address.js";
 import type { DataLanguages } from "../data-languages.js";
-import { h, icon } from "../dom.js";
+import { button, h, icon } from "../dom.js";
 import { type Language, rememberLanguage } from "../language.js";
 import { MapChooser } from "../map-chooser.js";
 import type { MapId } from "../map-server.js";
@@ -20,6 +20,7 @@ export interface HeaderEvents {
   publish(): void;
   signIn(): void;
   signOut(): void;
+  people(): void;
   choose(mapId: MapId): void;
   /** Names are to be read in another language. */
   languageChanged(): void;
@@ -29,12 +30,14 @@ export interface HeaderEvents {
 export class Header {
   readonly chooser: MapChooser;
   readonly toolbar: Toolbar;
+  /** Who may do what in the project; on phones it is in the menu of the user. */
+  private readonly people: HTMLButtonElement;
   /** The way back to all maps. */
   private readonly home: HTMLAnchorElement;
 
   constructor(
     private readonly parts: HeaderParts,
-    events: HeaderEvents,
+    private readonly events: HeaderEvents,
   ) {
     const { t, place, dataLanguages } = parts;
     this.chooser = new MapChooser(t, (mapId) => events.choose(mapId));
@@ -64,6 +67,13 @@ export class Header {
       },
       { icon: "share", label: t("publish") },
     );
+    this.people = button(
+      { class: "button raised people-button", title: t("people") },
+      () => events.people(),
+      icon("people"),
+      h("span", { class: "button-text" }, t("people")),
+    );
+    this.toolbar.main.before(this.people);
   }
 
   /** Shows what is open now. */
@@ -71,7 +81,11 @@ export class Header {
     const { place, signIns, t, dataLanguages } = this.parts;
     const { projectCode: code, mapId, project } = place;
     const { toolbar } = this;
-    toolbar.showUser(signIns.login);
+    const { login } = signIns;
+    const maySee = login !== undefined && place.mayAdminister;
+    this.people.hidden = !maySee;
+    const press = () => this.events.people();
+    toolbar.showUser(login, maySee ? [{ label: t("people"), press }] : []);
     toolbar.languages.showData(project?.languages ?? [], code && dataLanguages.of(code));
     toolbar.main.hidden = mapId === undefined;
     // With its path: the page has a base, from which fragments alone would lead away.

@@ -17,6 +17,8 @@ export interface HomeActionsParts {
   readonly turns: Turns;
   readonly dialogs: Dialogs;
   readonly open: (map: MapInfo) => void;
+  /** Shows who sees a map. */
+  readonly whoSees: (map: MapInfo) => void;
   /** Reads the list of maps anew. @throws ServerError */
   readonly reload: () => Promise<void>;
 }
@@ -26,11 +28,14 @@ export class HomeActions {
   constructor(private readonly parts: HomeActionsParts) {}
 
   openMenu(map: MapInfo, opener: HTMLElement): void {
-    const { menu, dialogs, open } = this.parts;
+    const { menu, dialogs, open, whoSees, place } = this.parts;
     const { t } = dialogs.locale;
     menu.open({ label: t("layerMenu", { name: titleOf(map) }), at: opener.getBoundingClientRect(), opener }, [
       { icon: "open", label: t("openMap"), press: () => open(map) },
       { icon: "pencil", label: t("rename"), press: () => void this.rename(map) },
+      ...(place.mayAdminister
+        ? [{ icon: "people" as const, label: t("whoSees"), press: () => whoSees(map) }]
+        : []),
       { icon: "trash", label: t("delete"), press: () => void this.remove(map) },
     ]);
   }

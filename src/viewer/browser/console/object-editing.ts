@@ -1,5 +1,6 @@
 import { hasObjects, type LayerTree, type TreeItem } from "../layer-tree.js";
 import type { Click } from "../objects.js";
+import { loadStyles } from "./late-styles.js";
 import type { ObjectsOf, ObjectsParts, ObjectsTool } from "./object-parts.js";
 
 /** The objects of a layer, to be looked at and edited. What does it is loaded when it is first opened. */
@@ -20,7 +21,7 @@ export class ObjectEditing {
     this.close();
     const { turn } = this;
     try {
-      const styled = loadStyles();
+      const styled = loadStyles("objects");
       const editor = await import("./objects/editor.js");
       await styled;
       if (turn !== this.turn) return;
@@ -51,26 +52,4 @@ export class ObjectEditing {
     this.turn++;
     this.tool?.close();
   }
-}
-
-let styles: Promise<void> | undefined;
-
-/** Loads the style sheet of the editor, which lies beside the script. */
-function loadStyles(): Promise<void> {
-  if (styles) return styles;
-  styles = new Promise<void>((resolve, reject) => {
-    const link = document.createElement("link");
-    link.rel = "stylesheet";
-    link.href = new URL("objects.css", import.meta.url).href;
-    link.addEventListener("load", () => resolve());
-    link.addEventListener("error", () => {
-      link.remove();
-      styles = undefined;
-      reject(new Error("the styles could not be loaded"));
-    });
-    document.head.append(link);
-  });
-  // Told where it is waited for, if the script comes.
-  styles.catch(() => undefined);
-  return styles;
 }

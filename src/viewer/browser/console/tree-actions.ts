@@ -30,6 +30,8 @@ export interface TreeActionsParts {
   readonly changes: MapEdits;
   readonly turns: Turns;
   readonly dialogs: Dialogs;
+  /** Shows who sees a layer. @param layer its code */
+  readonly whoSees: (map: MapId, layer: string) => void;
 }
 
 /** Where something goes, told when its turn comes. */
@@ -79,7 +81,7 @@ export class TreeActions implements TreeEditingEvents {
   }
 
   openMenu(item: TreeItem, opener: HTMLElement): void {
-    const { menu, style, rows, dialogs, place } = this.parts;
+    const { menu, style, rows, dialogs, place, whoSees } = this.parts;
     const { t } = dialogs.locale;
     const map = place.mapId;
     if (!map) return;
@@ -98,6 +100,15 @@ export class TreeActions implements TreeEditingEvents {
       ...(at > 0 ? [{ icon: "arrowUp" as const, label: t("moveUp"), press: () => step("up") }] : []),
       ...(at < siblings.length - 1
         ? [{ icon: "arrowDown" as const, label: t("moveDown"), press: () => step("down") }]
+        : []),
+      ...(place.mayAdminister && !item.isFolder
+        ? [
+            {
+              icon: "people" as const,
+              label: t("whoSees"),
+              press: () => whoSees(map, item.element.code),
+            },
+          ]
         : []),
       { icon: "trash", label: t("delete"), press: () => this.remove(map, item) },
     ]);

@@ -1,6 +1,9 @@
 import { button, h, icon } from "../dom.js";
 import type { ToolParts } from "../tool-parts.js";
 
+/** Number of dialogs that were shown: one may be over another. */
+let shown = 0;
+
 /** Shows a dialog; it is removed when it is closed. */
 export function showDialog(
   { root, locale }: Pick<ToolParts, "root" | "locale">,
@@ -8,7 +11,7 @@ export function showDialog(
   ...parts: HTMLElement[]
 ): HTMLDialogElement {
   const { t } = locale;
-  const id = "tool-dialog-title";
+  const id = `tool-dialog-title-${++shown}`;
   const dialog = h(
     "dialog",
     { class: "card dialog tool-dialog", "aria-labelledby": id },
