@@ -122,7 +122,7 @@ class Pending implements Watcher {
   ) {}
 
   layerChanged(id: number, area: Area): void {
-    if (area !== null && area.length === 0) return;
+    // Objects without a place are in no area, but in tables.
     addArea(this.changed, id, area);
     this.wake();
   }
@@ -158,7 +158,8 @@ export class MapEvents {
 
   /**
    * Texts of events until the client leaves or may not read the map any more:
-   * - `change`: `{layers, areas, minzoom, maxzoom}`: areas are boxes [west, south, east, north] in degrees; null = everywhere
+   * - `change`: `{layers, areas, minzoom, maxzoom}`: areas are boxes [west, south, east, north] in degrees; null = everywhere, none =
+   *   only objects without a place
    * - `map`: the map itself changed: its layers, styles or rights
    * - `session`: the session has ended; the last event
    * @throws Failure busy; of `access`
@@ -430,7 +431,7 @@ export class MapEvents {
     );
     const changed = rows[0]?.isEverything
       ? everythingOf(layers)
-      : new Map(rows.flatMap(({ id, area }) => (area?.length === 0 ? [] : [[id, area] as const])));
+      : new Map(rows.map(({ id, area }) => [id, area]));
     return { changed, recent: rows.filter((row) => row.recent).map(({ id }) => id), isMapChanged: false };
   }
 }
@@ -484,7 +485,7 @@ function changeEvent(changed: Changed): string {
   const areas =
     boxes.includes(null) || boxes.length > mostAreas
       ? null
-      : boxes.flatMap((one) => degrees(few ? one! : unionOf(one!)));
+      : boxes.flatMap((one) => degrees(few || one!.length === 0 ? one! : unionOf(one!)));
   const data = { layers: [...changed.keys()], areas, minzoom: 0, maxzoom: maxZoom };
   return `event: change\ndata: ${JSON.stringify(data)}\n`;
 }

@@ -303,6 +303,16 @@ t.test(
   },
 );
 
+t.test("a change of objects without a place is heard, in no area", async (t) => {
+  const client = await listen();
+  await waitFor(() => client.events.length === 1);
+  const body = { fields: {}, geom: null };
+  t.equal((await api("POST", "m/layers/a/objects/", { token, body })).status, 200);
+  await waitFor(() => client.changes().length === 1);
+  t.match(client.changes()[0]!.data, { layers: [layer.id], areas: [] });
+  client.end();
+});
+
 t.test("a quiet connection stays open", async (t) => {
   const client = await listen();
   await waitFor(() => client.events.length >= 3);

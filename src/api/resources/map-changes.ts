@@ -69,8 +69,8 @@ export const mapChangeOperations: readonly Operation[] = [
     summary: "Hear of the changes of a map",
     details:
       "Server-Sent Events, as `EventSource` of browsers reads them, until the client leaves. `change` names the layers and the " +
-      "areas that changed: boxes [west, south, east, north] in degrees, null = everywhere; a tile that is asked for after the " +
-      "event shows the change, and symbols and labels may reach into tiles beside the area. `map`: layers, styles or rights " +
+      "areas that changed: boxes [west, south, east, north] in degrees, null = everywhere, none where only objects without a " +
+      "place did; a tile that is asked for after the event shows the change, and symbols and labels may reach into tiles beside the area. `map`: layers, styles or rights " +
       "changed. `session`: the session has ended, and with it the events: listening, which a page does by itself, does not restart " +
       "its idle time. A line of a colon comes at least every 10 seconds.",
     methods: ["GET"],
