@@ -101,7 +101,7 @@ t.test("something has the focus, whatever goes away", async (t) => {
   await page.locator(".style-footer button:not(.main)").focus();
   await keyboard.press("Enter");
   await soon(t).equal(() => focused(page), "Simple", "a draft that is discarded");
-  await page.locator(".style-panel .object-header button").focus();
+  await page.locator(".style-panel .object-header button[aria-label='Close']").focus();
   await keyboard.press("Enter");
   await soon(t).equal(() => focused(page), "only", "the panel of styles that is closed");
 

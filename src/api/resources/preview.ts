@@ -2,6 +2,7 @@ import { mayRead } from "../../access/rights.js";
 import type { LayerNode, MapState } from "../../catalog/state.js";
 import { badRequest, busy, failed } from "../../errors.js";
 import type { Reply, Request } from "../../http/types.js";
+import { tileFormats } from "../../tiles/formats.js";
 import { namesOf } from "../../tiles/missing-layer.js";
 import { drawnLayers } from "../../tiles/selection.js";
 import { OutdatedPlan } from "../../tiles/tile-service.js";
@@ -144,7 +145,7 @@ export const previewOperations: readonly Operation[] = [
     body: previewBody,
     answer: {
       description: "The tile. It is kept nowhere.",
-      content: { "image/png": binary },
+      content: Object.fromEntries(tileFormats.map(({ mediaType }) => [mediaType, binary])),
       headers: {
         "X-Tile-Incomplete": "Codes of layers that cannot be drawn just then, after commas.",
       },

@@ -30,7 +30,7 @@ export interface RightsMap {
   readonly isPrivate?: boolean;
 }
 
-export const rightsOfRole: Readonly<Record<Role, number>> = { admin: 15, editor: 7, viewer: 1 };
+const rightsOfRole: Readonly<Record<Role, number>> = { admin: 15, editor: 7, viewer: 1 };
 
 const isAt = (grant: Grant, { map, layer }: RightsPlace): boolean =>
   grant.map === (map ?? null) && grant.layer === (layer ?? null);
