@@ -250,6 +250,8 @@ t.test("objects are drawn, by a pointer and by keys alone", async (t) => {
   await page.keyboard.press("Space");
   await page.keyboard.press("ArrowRight");
   await page.waitForSelector(".map.by-keys");
+  // The map glides to its new middle.
+  await page.waitForTimeout(1_000);
   await page.keyboard.press("Space");
   await page.keyboard.press("Enter");
   await page.waitForSelector(".object-geometry-text:has-text('2 vertices')");

@@ -146,7 +146,7 @@ t.test("what is wrong is marked at its place, while it is written and when the s
 });
 
 t.test("Tab indents, and after Escape leaves the text; Escape once more closes the style", async (t) => {
-  const { page } = await opened("keys");
+  const { page } = await opened("tabs");
   await write(page, "#layer {}");
   await page.keyboard.press("Home");
   await page.keyboard.press("Tab");
