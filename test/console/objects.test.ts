@@ -330,6 +330,8 @@ t.test("files are attached and taken away", async (t) => {
   const { page } = await opened("files");
   await row(page, "One").click();
   const buffer = Buffer.from("some text");
+  // Files are taken once it is known whose they are.
+  await page.waitForSelector("[data-code='photos'] .button.small");
   await page.setInputFiles("[data-code='photos'] input[type=file]", {
     name: "plan.txt",
     mimeType: "text/plain",
