@@ -3,6 +3,7 @@ import { Right, type Rights } from "../catalog/state.js";
 import { failed, notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { findMember, noUser } from "./accounts.js";
+import { wholeRights } from "./rights.js";
 
 /** Grants: rights of users and the public beyond roles. `rights.ts` evaluates them. */
 
@@ -17,9 +18,9 @@ export interface GrantTarget {
 
 const names: Readonly<Record<string, Rights>> = {
   read: Right.read,
-  edit: Right.read | Right.editObjects,
-  structure: Right.read | Right.editStructure,
-  admin: Right.read | Right.editObjects | Right.editStructure | Right.administer,
+  edit: Right.editObjects,
+  structure: Right.editStructure,
+  admin: Right.administer,
 };
 
 /**
@@ -34,7 +35,7 @@ export function parseRights(text: string): Rights {
     if (!bits) throw failed("invalid_value", `"${name}" is no right: read, edit, structure, admin, or none.`);
     rights |= bits;
   }
-  return rights;
+  return wholeRights(rights);
 }
 
 /**
@@ -45,21 +46,50 @@ export function parseRights(text: string): Rights {
 export async function setGrant(db: Database, target: GrantTarget, rights: Rights | undefined): Promise<void> {
   await db.transaction(async (tx) => {
     const ids = await resolve(tx, target);
-    const values = [ids.project, ids.map, ids.layer, ids.account];
-    if (rights === undefined) {
-      await tx.execute(
-        `delete from access_grant where project_id = $1 and map_id is not distinct from $2
-         and layer_id is not distinct from $3 and account_id is not distinct from $4`,
-        values,
-      );
-      return;
-    }
-    await tx.execute(
-      `insert into access_grant (project_id, map_id, layer_id, account_id, rights) values ($1, $2, $3, $4, $5)
-       on conflict (project_id, map_id, layer_id, account_id) do update set rights = excluded.rights`,
-      [...values, rights],
-    );
+    const grant = { mapId: ids.map, layerId: ids.layer, rights: rights ?? null };
+    await writeGrants(tx, { projectId: ids.project, accountId: ids.account }, [grant]);
   });
+}
+
+export interface GivenGrant {
+  /** null = the whole project. */
+  readonly mapId: number | null;
+  /** null = the whole map. */
+  readonly layerId: number | null;
+  /** null = what the role and less specific grants say. */
+  readonly rights: Rights | null;
+}
+
+/**
+ * Gives and takes rights of one account, or of the public (null). Others stay.
+ * @param grants each place once. Of some the map or layer may be gone by now: they are not made
+ */
+export async function writeGrants(
+  tx: Queryable,
+  { projectId, accountId }: { readonly projectId: number; readonly accountId: number | null },
+  grants: readonly GivenGrant[],
+): Promise<void> {
+  const values = [projectId, accountId, JSON.stringify(grants)];
+  await tx.execute(
+    `with given as (
+       select (g->>'mapId')::bigint as map_id, (g->>'layerId')::bigint as layer_id
+       from jsonb_array_elements($3::jsonb) g where g->>'rights' is null)
+     delete from access_grant a using given g
+     where a.project_id = $1 and a.account_id is not distinct from $2
+       and a.map_id is not distinct from g.map_id and a.layer_id is not distinct from g.layer_id`,
+    values,
+  );
+  await tx.execute(
+    `with given as (
+       select (g->>'mapId')::bigint as map_id, (g->>'layerId')::bigint as layer_id, (g->>'rights')::smallint as rights
+       from jsonb_array_elements($3::jsonb) g where g->>'rights' is not null)
+     insert into access_grant (project_id, map_id, layer_id, account_id, rights)
+     select $1, map_id, layer_id, $2, rights from given
+     where (map_id is null or exists (select from map m where m.id = map_id and m.project_id = $1))
+       and (layer_id is null or exists (select from node n where n.id = layer_id and n.map_id = given.map_id))
+     on conflict (project_id, map_id, layer_id, account_id) do update set rights = excluded.rights`,
+    values,
+  );
 }
 
 interface TargetIds {

@@ -1,7 +1,8 @@
-import { Right, type Rights, type Role } from "../catalog/state.js";
+import type { Role } from "../catalog/state.js";
 import { failed, forbidden, notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { addMember, checkLogin, type NewMember, removeFromProject } from "./accounts.js";
+import { type GivenGrant, writeGrants } from "./grants.js";
 import { requireGoodPassword } from "./passwords.js";
 
 /**
@@ -9,17 +10,9 @@ import { requireGoodPassword } from "./passwords.js";
  * then whether its author is an administrator still, so that of two who take the role from each other one stays.
  */
 
-/** Of one project: each request looks through its grants. */
+/** Of one project. */
 const most = { members: 2_000, grants: 5_000 } as const;
 
-export interface GivenGrant {
-  /** null = the whole project. */
-  readonly mapId: number | null;
-  /** null = the whole map. */
-  readonly layerId: number | null;
-  /** null = what the role and less specific grants say. */
-  readonly rights: Rights | null;
-}
 export interface MemberChange {
   /** undefined = as it is. */
   readonly role?: Role | undefined;
@@ -33,14 +26,6 @@ export interface MemberChanged {
   readonly accountId: number | null;
   readonly by: number;
 }
-
-/** The rights with those that they include: all include `read`, and `administer` all of them. */
-export const wholeRights = (rights: Rights): Rights =>
-  rights === 0
-    ? 0
-    : (rights & Right.administer) !== 0
-      ? Right.read | Right.editObjects | Right.editStructure | Right.administer
-      : rights | Right.read;
 
 /** @throws Failure invalid_value for a login or password that may not be */
 export function checkNewMember({ login, password }: { readonly login: string; readonly password: string }) {
@@ -96,7 +81,10 @@ export async function changeMember(
         ]);
       }
     }
-    if (grants.length > 0) await setGrants(tx, which, grants);
+    if (grants.length > 0) {
+      await writeGrants(tx, which, grants);
+      await requireFewGrants(tx, projectId);
+    }
   });
 }
 
@@ -147,35 +135,11 @@ async function requireOther(tx: Queryable, project: number, account: number): Pr
     );
 }
 
-/** With their maps and layers, of which some may be gone by now: their grants are not made. */
-async function setGrants(
-  tx: Queryable,
-  { projectId, accountId }: MemberChanged,
-  grants: readonly GivenGrant[],
-): Promise<void> {
-  await tx.execute(
-    `with given as (
-       select (g->>'mapId')::bigint as map_id, (g->>'layerId')::bigint as layer_id
-       from jsonb_array_elements($3::jsonb) g where g->>'rights' is null)
-     delete from access_grant a using given g
-     where a.project_id = $1 and a.account_id is not distinct from $2
-       and a.map_id is not distinct from g.map_id and a.layer_id is not distinct from g.layer_id`,
-    [projectId, accountId, JSON.stringify(grants)],
-  );
-  await tx.execute(
-    `with given as (
-       select (g->>'mapId')::bigint as map_id, (g->>'layerId')::bigint as layer_id, (g->>'rights')::smallint as rights
-       from jsonb_array_elements($3::jsonb) g where g->>'rights' is not null)
-     insert into access_grant (project_id, map_id, layer_id, account_id, rights)
-     select $1, map_id, layer_id, $2, rights from given
-     where (map_id is null or exists (select from map m where m.id = map_id and m.project_id = $1))
-       and (layer_id is null or exists (select from node n where n.id = layer_id and n.map_id = given.map_id))
-     on conflict (project_id, map_id, layer_id, account_id) do update set rights = excluded.rights`,
-    [projectId, accountId, JSON.stringify(grants)],
-  );
+/** Each request looks through all of them. */
+async function requireFewGrants(tx: Queryable, project: number): Promise<void> {
   const [row] = await tx.query<{ count: number }>(
     "select count(*)::int as count from access_grant where project_id = $1",
-    [projectId],
+    [project],
   );
   if (row!.count > most.grants)
     throw failed("invalid_value", `A project has at most ${most.grants} rights of this kind.`);

@@ -28,6 +28,12 @@ const roleRights: Readonly<Record<Role, Rights>> = {
   viewer: Right.read,
 };
 
+/** The rights with those that they include: all include `read`, and `administer` all of them. */
+export function wholeRights(rights: Rights): Rights {
+  if (rights === 0) return 0;
+  return (rights & Right.administer) !== 0 ? all : rights | Right.read;
+}
+
 /** The operator who runs commands of an installation. It is known by its identity, which no session has. */
 export const operator: Caller = { accountId: 0, login: null, projectId: null };
 

@@ -480,12 +480,12 @@ function unionOf(boxes: readonly number[]): number[] {
 
 function changeEvent(changed: Changed): string {
   if (changed.size === 0) return "";
-  const boxes = [...changed.values()];
+  const boxes = [...changed.values()].filter((one) => one?.length !== 0);
   const few = boxes.reduce((sum, one) => sum + (one?.length ?? 0), 0) <= 4 * mostAreas;
   const areas =
     boxes.includes(null) || boxes.length > mostAreas
       ? null
-      : boxes.flatMap((one) => degrees(few || one!.length === 0 ? one! : unionOf(one!)));
+      : boxes.flatMap((one) => degrees(few ? one! : unionOf(one!)));
   const data = { layers: [...changed.keys()], areas, minzoom: 0, maxzoom: maxZoom };
   return `event: change\ndata: ${JSON.stringify(data)}\n`;
 }

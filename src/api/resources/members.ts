@@ -1,13 +1,7 @@
 import { z } from "zod";
-import {
-  changeMember,
-  checkNewMember,
-  deleteMember,
-  type GivenGrant,
-  makeMember,
-  noMember,
-  wholeRights,
-} from "../../access/members.js";
+import type { GivenGrant } from "../../access/grants.js";
+import { changeMember, checkNewMember, deleteMember, makeMember, noMember } from "../../access/members.js";
+import { wholeRights } from "../../access/rights.js";
 import type { ProjectState, Role } from "../../catalog/state.js";
 import { failed, forbidden, notFound } from "../../errors.js";
 import type { Reply, Request } from "../../http/types.js";

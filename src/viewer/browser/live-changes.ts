@@ -59,7 +59,8 @@ export class LiveChanges {
     this.source = source;
     source.addEventListener("change", (event: MessageEvent<string>) => {
       const { areas } = JSON.parse(event.data) as { areas: readonly ChangedArea[] | null };
-      this.events.changed(areas ?? undefined);
+      // Objects without a place are on no tile.
+      if (areas?.length !== 0) this.events.changed(areas ?? undefined);
     });
     source.addEventListener("map", () => this.events.mapChanged());
     source.addEventListener("session", () => this.events.sessionDoubtful());
