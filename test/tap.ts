@@ -106,6 +106,9 @@ export async function runTap(run: TapRun): Promise<Counts> {
     }
   }
   console.log(times.longest());
+  // Once more and briefly: of a long log its end is what is kept.
+  for (const [file, outcome] of byFile)
+    if (outcome.failed > 0) console.log(`FAILED ${file}\n${briefly(outcome.failures)}`);
   const outcomes = [...byFile.values()];
   const sum = (count: (outcome: Outcome) => number) =>
     outcomes.reduce((total, outcome) => total + count(outcome), 0);
@@ -115,6 +118,13 @@ export async function runTap(run: TapRun): Promise<Counts> {
     skipped: sum(({ skipped }) => skipped),
   };
 }
+
+/** The names of what failed, without what explains them. */
+const briefly = (failures: string): string =>
+  failures
+    .split("\n\n")
+    .map((failure) => `  ${failure.split("\n", 1)[0]!.slice(0, 200)}`)
+    .join("\n");
 
 interface Ended {
   /** What it wrote to its standard output. */

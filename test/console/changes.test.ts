@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import t from "tap";
 import { startServer } from "../support/server.js";
-import { hold, openPage, soon, startBrowser, until } from "../viewer/support.js";
+import { hold, onRequests, openPage, soon, startBrowser, until } from "../viewer/support.js";
 import { styleText } from "./style-source.support.js";
 import { areas, drop, signIn } from "./support.js";
 
@@ -77,7 +77,7 @@ t.test("an action belongs to the map that it was begun in", async (t) => {
 
 t.test("steps that are pressed fast are made one after the other, into folders and out too", async (t) => {
   const page = await opened("steps", "a", "b", "c", "d");
-  await page.route("**/layers/**", async (route) => {
+  await onRequests(page, "**/layers/**", async (route) => {
     await page.waitForTimeout(100);
     await route.continue();
   });
@@ -109,7 +109,7 @@ t.test("a late answer does not bring back what was before", async (t) => {
   const held = new Promise<void>((resolve) => {
     release = resolve;
   });
-  await page.route("**/late/layers/?*type=full*", async (route) => {
+  await onRequests(page, "**/late/layers/?*type=full*", async (route) => {
     const answer = await route.fetch();
     if (isFirst) {
       isFirst = false;

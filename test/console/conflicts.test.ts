@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import t from "tap";
 import { startServer } from "../support/server.js";
-import { openPage, soon, startBrowser } from "../viewer/support.js";
+import { onRequests, openPage, soon, startBrowser } from "../viewer/support.js";
 import { signIn } from "./support.js";
 
 /** Two people who change the same map: who comes second is told, unless it was about something else. */
@@ -72,7 +72,7 @@ t.test("two who change the same are told, and who insists has the last word", as
 
   // Between reading and writing: about something else, so that nobody is asked.
   let isFirst = true;
-  await page.route(/\/contested\/layers\/a\/(?:\?|$)/, async (route) => {
+  await onRequests(page, /\/contested\/layers\/a\/(?:\?|$)/, async (route) => {
     if (isFirst && route.request().method() === "PATCH") {
       isFirst = false;
       await patch("layers/a", { css_style: "#a { polygon-fill: #101010; }", parent_id: 0 });

@@ -2,7 +2,7 @@ import { connect, createServer, type Socket } from "node:net";
 import type { Page, Route } from "playwright-core";
 import t from "tap";
 import { startServer } from "../support/server.js";
-import { hold, openPage, soon, startBrowser } from "../viewer/support.js";
+import { hold, onRequests, openPage, soon, startBrowser } from "../viewer/support.js";
 import { styleText } from "./style-source.support.js";
 import { areas, drop, signIn } from "./support.js";
 
@@ -201,7 +201,7 @@ t.test("names are texts, whatever is in them", async (t) => {
 /** Breaks the next requests of a page of that method and address. @returns how many were broken, and all there were */
 async function broken(page: Page, method: string, address: RegExp, breaks: ((route: Route) => unknown)[]) {
   const asked = { broken: 0, all: 0 };
-  await page.route(address, async (route) => {
+  await onRequests(page, address, async (route) => {
     if (route.request().method() !== method) return route.fallback();
     asked.all++;
     const next = breaks.shift();

@@ -3,7 +3,7 @@ import { matchedNames, matchedParts, matches } from "../../src/viewer/browser/ma
 import { parseCoordinates } from "../../src/viewer/browser/typed-coordinates.js";
 import { makeMap, makeStyledLayer } from "../support/maps.js";
 import { startServer } from "../support/server.js";
-import { makeTown, openPage, soon, startBrowser, until } from "./support.js";
+import { makeTown, onRequests, openPage, soon, startBrowser, until } from "./support.js";
 
 /** The search field of the viewer, over the real server. */
 
@@ -177,10 +177,10 @@ t.test("nothing found and a server that does not answer are told in words", asyn
 t.test("a slow answer to an earlier text is dropped", async (t) => {
   const { page } = await openPage(browser, home);
   let late = 0;
-  await page.route(/phrase=gre&/, async (route) => {
+  await onRequests(page, /phrase=gre&/, async (route) => {
     late++;
     await new Promise((resolve) => setTimeout(resolve, 1_000));
-    await route.continue().catch(() => undefined);
+    await route.continue();
   });
   const asked = page.waitForRequest(/phrase=gre&/);
   await page.fill(field, "gre");

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContextOptions, chromium, type Page, type Route } from "playwright-core";
 import type { Test } from "tap";
 import { headlessBrowser } from "../../bench/browser.js";
 import { makeMap, makeStyledLayer, square } from "../support/maps.js";
@@ -156,11 +156,26 @@ export async function hold(page: Page, pattern: string): Promise<() => void> {
   const held = new Promise<void>((resolve) => {
     release = resolve;
   });
-  await page.route(pattern, async (route) => {
+  await onRequests(page, pattern, async (route) => {
     await held;
     await route.continue();
   });
   return release;
+}
+
+/** Lets `answer` see to a page's requests; one that is still under way when the page is closed ends nobody's test. */
+export async function onRequests(
+  page: Page,
+  address: string | RegExp,
+  answer: (route: Route) => Promise<unknown>,
+): Promise<void> {
+  await page.route(address, async (route) => {
+    try {
+      await answer(route);
+    } catch (error) {
+      if (!page.isClosed()) throw error;
+    }
+  });
 }
 
 /**
