@@ -3,6 +3,7 @@ import { type Draft, Drafts } from "../../src/viewer/browser/console/objects/dra
 import { EditStack } from "../../src/viewer/browser/console/objects/edit-stack.js";
 import { isSame, merged, withField, yielding } from "../../src/viewer/browser/console/objects/merge.js";
 import { momentOf, momentValue } from "../../src/viewer/browser/console/objects/moments.js";
+import { OpenObject } from "../../src/viewer/browser/console/objects/open-object.js";
 import {
   geometryOf,
   shapeOf,
@@ -13,6 +14,7 @@ import {
   withVertex,
   withVertexAfter,
 } from "../../src/viewer/browser/console/objects/shape.js";
+import { Tasks } from "../../src/viewer/browser/console/objects/tasks.js";
 
 /** Parts of the editor of objects that need no page. */
 
@@ -136,17 +138,218 @@ t.test("what was undone is done again, until something else is done", async (t) 
   t.same(told, [2, 11, 12, 1]);
 });
 
-t.test("drafts are of their user and layer, and what is no draft is left out", (t) => {
-  const texts = new Map<string, string>([['mapwright.draft:["me","p",1,9]', "{"]]);
-  const storage = {
+/** Storage of a browser with room for so many letters. */
+function storageOf(texts = new Map<string, string>(), room = Infinity) {
+  return {
+    texts,
     get length() {
       return texts.size;
     },
     key: (at: number) => [...texts.keys()][at] ?? null,
     getItem: (name: string) => texts.get(name) ?? null,
-    setItem: (name: string, text: string) => texts.set(name, text),
+    setItem: (name: string, text: string) => {
+      if (text.length > room) throw new Error("there is no room");
+      texts.set(name, text);
+    },
     removeItem: (name: string) => texts.delete(name),
   };
+}
+/** An error as the server's client tells it. */
+const refusal = (status: number) =>
+  Object.assign(new Error(String(status)), { name: "ServerError", status, data: {} });
+const noDrafts = { put: () => true, remove: () => undefined };
+const object = (fields: object, etag = "1") => ({ id: 4, fields: { ...fields }, geom: null, etag });
+
+t.test(
+  "what was sent without an answer is sent again as it was, and then what was written since",
+  async (t) => {
+    const asked: [id: number | undefined, key: string, change: object, match: string | undefined][] = [];
+    const answers = [refusal(0), object({ a: 1 }), object({ a: 2 }, "2")];
+    const store = {
+      read: () => Promise.reject(new Error("not asked for")),
+      save: (
+        id: number | undefined,
+        { key, change, match }: { key: string; change: object; match: string | undefined },
+      ) => {
+        asked.push([id, key, change, match]);
+        const answer = answers.shift()!;
+        return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+      },
+    };
+    const texts = storageOf();
+    const place = { login: "me", project: "p", layerId: 1 };
+    const open = new OpenObject(
+      { id: undefined, key: "k", base: undefined, change: { fields: {} } },
+      store,
+      new Drafts(place, texts),
+    );
+    open.set("a", 1);
+    const decide = () => Promise.reject(new Error("nobody is asked"));
+    await t.rejects(open.save(decide));
+    // The page is opened anew.
+    const [kept] = new Drafts(place, texts).all();
+    const again = new OpenObject(kept!, store, new Drafts(place, texts));
+    again.set("a", 2);
+    t.same(await again.save(decide), { kind: "saved", id: 4, isPart: true });
+    t.same(await again.save(decide), { kind: "saved", id: 4, isPart: false });
+    t.same(
+      asked.map(([id, , change]) => [id, change]),
+      [
+        [undefined, { fields: { a: 1 } }],
+        [undefined, { fields: { a: 1 } }],
+        [4, { fields: { a: 2 } }],
+      ],
+    );
+    t.equal(asked[0]![1], asked[1]![1], "with the same key it is made once");
+    t.not(asked[1]![1], asked[2]![1]);
+    t.equal(asked[2]![3], "1");
+    t.equal(texts.length, 0, "nothing is left");
+  },
+);
+
+t.test(
+  "a key is not used for something else after the server has refused what was sent with it",
+  async (t) => {
+    const keys: string[] = [];
+    const answers = [refusal(500), refusal(503), refusal(500), object({ a: 3 })];
+    const store = {
+      read: () => Promise.resolve(undefined),
+      save: (_: unknown, { key }: { key: string }) => {
+        keys.push(key);
+        const answer = answers.shift()!;
+        return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+      },
+    };
+    const open = new OpenObject(
+      { id: 4, key: "k", base: object({ a: 1 }), change: { fields: {} } },
+      store,
+      noDrafts,
+    );
+    const decide = () => Promise.resolve(undefined);
+    open.set("a", 2);
+    await t.rejects(open.save(decide));
+    await t.rejects(open.save(decide), "busy, or the commit is not known");
+    open.set("a", 3);
+    t.match(await open.save(decide), { kind: "saved" }, "what was refused has been mended");
+    t.equal(keys[1], keys[2]);
+    t.equal(new Set(keys).size, 3);
+  },
+);
+
+t.test("what is written while it is saved is still to be saved", async (t) => {
+  let answer: (loaded: ReturnType<typeof object>) => void = () => undefined;
+  const store = {
+    read: () => Promise.resolve(undefined),
+    save: () => new Promise<ReturnType<typeof object>>((resolve) => (answer = resolve)),
+  };
+  const open = new OpenObject(
+    { id: 4, key: "k", base: object({ a: 1, b: 1 }), change: { fields: { a: 2 } } },
+    store,
+    noDrafts,
+  );
+  const saving = open.save(() => Promise.resolve(undefined));
+  open.setGeometry({ type: "Point", coordinates: [1, 2] });
+  open.set("a", 1);
+  answer(object({ a: 2, b: 1 }, "2"));
+  t.match(await saving, { kind: "saved" });
+  t.equal(open.isDraft, true);
+  t.same(open.values, { fields: { a: 1, b: 1 }, geom: { type: "Point", coordinates: [1, 2] } });
+});
+
+t.test(
+  "what others do is taken at once, but for what is changed here, which the server then refuses",
+  async (t) => {
+    const matches: (string | undefined)[] = [];
+    const theirs = object({ a: 5, b: 5 }, "2");
+    const store = {
+      read: () => Promise.resolve(theirs),
+      save: (_: unknown, { match }: { match: string | undefined }) => {
+        matches.push(match);
+        return match === "2" ? Promise.resolve(object({ a: 2, b: 5 }, "3")) : Promise.reject(refusal(412));
+      },
+    };
+    const open = new OpenObject(
+      { id: 4, key: "k", base: object({ a: 1, b: 1 }), change: { fields: { a: 2 } } },
+      store,
+      noDrafts,
+    );
+    t.equal(open.rebase(theirs), true);
+    t.same(open.values.fields, { a: 2, b: 5 });
+    const asked: unknown[] = [];
+    await open.save(async (conflicts) => {
+      asked.push(conflicts);
+      return "mine";
+    });
+    t.same(asked, [[{ code: "a", mine: 2, theirs: 5 }]]);
+    t.same(matches, ["1", "2"]);
+  },
+);
+
+t.test("what is no value stays as it is written", (t) => {
+  const texts = storageOf();
+  const place = { login: "me", project: "p", layerId: 1 };
+  const open = new OpenObject(
+    { id: 4, key: "k", base: object({ a: 1 }), change: { fields: {} } },
+    { read: () => Promise.resolve(undefined), save: () => Promise.reject(refusal(0)) },
+    new Drafts(place, texts),
+  );
+  open.set("a", undefined, "1 metre");
+  const [kept] = new Drafts(place, texts).all();
+  t.same(kept?.wrong, { a: "1 metre" });
+  open.set("a", 1);
+  t.equal(open.isDraft, false);
+  t.equal(texts.length, 0);
+  t.end();
+});
+
+t.test(
+  "drafts go after a while, long geometries are not kept with them, and what has no room is told",
+  (t) => {
+    const day = 86_400_000;
+    const texts = storageOf();
+    const place = { login: "me", project: "p", layerId: 1 };
+    const draft: Draft = { id: 4, key: "k", base: undefined, change: { fields: { a: 1 } } };
+    new Drafts(place, texts, () => 0).put(draft);
+    t.equal(new Drafts({ ...place, layerId: 2 }, texts, () => 89 * day).all().length, 0);
+    t.equal(new Drafts(place, texts, () => 89 * day).all().length, 1);
+    new Drafts({ ...place, project: "q" }, texts, () => 91 * day);
+    t.equal(texts.length, 0, "wherever they were made");
+
+    const small = storageOf(new Map(), 300);
+    const drafts = new Drafts(place, small);
+    const long: [number, number][] = Array.from({ length: 5_000 }, (_, at) => [at / 100, 1]);
+    const base = { fields: { a: 0 }, geom: { type: "LineString" as const, coordinates: long }, etag: "1" };
+    t.equal(drafts.put({ ...draft, base }), true);
+    t.same(new Drafts(place, small).of(4)?.base, { ...base, geom: null });
+    t.same(drafts.of(4)?.base, base);
+    t.equal(drafts.put({ ...draft, change: { fields: { a: "x".repeat(400) } } }), false);
+    t.equal(drafts.isUnsafe, true);
+    t.same(new Drafts(place, small).of(4)?.change, { fields: { a: 1 } }, "what was kept before is not lost");
+    drafts.remove(draft);
+    t.equal(drafts.isUnsafe, false);
+    t.end();
+  },
+);
+
+t.test("one thing is done at a time", async (t) => {
+  const told: string[] = [];
+  const tasks = new Tasks(
+    (isBusy) => told.push(isBusy ? "busy" : "free"),
+    (error) => told.push((error as Error).message),
+  );
+  let end: () => void = () => undefined;
+  const first = tasks.run(() => new Promise<void>((resolve) => (end = resolve)));
+  await tasks.run(async () => void told.push("twice"));
+  const waiting = tasks.settled().then(() => told.push("settled"));
+  end();
+  await Promise.all([first, waiting]);
+  await tasks.run(() => Promise.reject(new Error("failed")));
+  t.same(told, ["busy", "free", "settled", "busy", "failed", "free"]);
+});
+
+t.test("drafts are of their user and layer, and what is no draft is left out", (t) => {
+  const texts = new Map<string, string>([['mapwright.draft:["me","p",1,9]', "{"]]);
+  const storage = storageOf(texts);
   const place = { login: "me", project: "p", layerId: 1 };
   const draft: Draft = { id: 4, key: "k", base: undefined, change: { fields: { a: 1 } } };
   new Drafts(place, storage).put(draft);

@@ -4,8 +4,8 @@
 export type ChangedArea = readonly [number, number, number, number];
 
 export interface LiveEvents {
-  /** Objects changed in these areas; undefined = anywhere. */
-  changed(areas: readonly ChangedArea[] | undefined): void;
+  /** Objects of these layers changed in these areas; undefined = of any, or anywhere. */
+  changed(areas: readonly ChangedArea[] | undefined, layers: readonly number[] | undefined): void;
   /** Layers, styles or rights changed. */
   mapChanged(): void;
   /** They may have changed while nothing was heard. */
@@ -58,9 +58,11 @@ export class LiveChanges {
     const source = new EventSource(`${url}${url.includes("?") ? "&" : "?"}recent=${seconds}`);
     this.source = source;
     source.addEventListener("change", (event: MessageEvent<string>) => {
-      const { areas } = JSON.parse(event.data) as { areas: readonly ChangedArea[] | null };
-      // Objects without a place are on no tile.
-      if (areas?.length !== 0) this.events.changed(areas ?? undefined);
+      const { areas, layers } = JSON.parse(event.data) as {
+        readonly areas: readonly ChangedArea[] | null;
+        readonly layers: readonly number[];
+      };
+      this.events.changed(areas ?? undefined, layers);
     });
     source.addEventListener("map", () => this.events.mapChanged());
     source.addEventListener("session", () => this.events.sessionDoubtful());
@@ -81,7 +83,7 @@ export class LiveChanges {
     this.shownSince = performance.now();
     this.connect();
     this.events.mapUnwatched();
-    this.events.changed(undefined);
+    this.events.changed(undefined, undefined);
   }
 
   private disconnect(): void {

@@ -88,6 +88,8 @@ class RetryingTiles extends L.TileLayer {
 
   /** Loads the tiles that are shown in these areas again; undefined = all. */
   renew(areas: readonly ChangedArea[] | undefined): void {
+    // Objects without a place are on no tile.
+    if (areas?.length === 0) return;
     this.hasChanged = true;
     for (const { el, coords } of Object.values(this._tiles)) {
       if (areas && !areas.some((area) => touches(area, coords))) continue;

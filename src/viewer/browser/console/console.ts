@@ -18,14 +18,15 @@ import { Header } from "./header.js";
 import { Home } from "./home.js";
 import { HomeActions } from "./home-actions.js";
 import { Importer } from "./importer.js";
+import { InTheWay } from "./in-the-way.js";
 import { MapCanvas } from "./map-canvas.js";
 import { MapEdits } from "./map-edits.js";
+import { MapWatch } from "./map-watch.js";
 import { Navigation } from "./navigation.js";
 import { hasOwnObjects, ObjectEditing } from "./object-editing.js";
 import { OpenMap } from "./open-map.js";
 import type { RightsPlace } from "./people/effective.js";
 import { PeopleOpening } from "./people-opening.js";
-import { problemOf } from "./problem.js";
 import { Publishing } from "./publishing.js";
 import { SignIns } from "./sign-ins.js";
 import { StylePanel } from "./style-panel.js";
@@ -69,6 +70,8 @@ export class Console {
   private readonly people: PeopleOpening;
   private readonly signIns: SignIns;
   private readonly navigation: Navigation;
+  private readonly watch: MapWatch;
+  private readonly inTheWay: InTheWay;
   private isMaking = false;
 
   constructor(
@@ -114,7 +117,11 @@ export class Console {
         this.map.keepFocus();
       },
     });
-    const { dialogs, changes, layers, style, edits, side } = this;
+    const { dialogs, changes, layers, style, edits, side, signIns } = this;
+    this.inTheWay = new InTheWay(
+      { stage: this.stage, place, signIns, t },
+      { signIn: () => void this.signIn(), home: () => this.showHome() },
+    );
     this.objects = new ObjectEditing({
       ...{ server, sessions, edits, locale, root, side, view: canvas.view, toasts: dialogs.toasts },
       renew: () => canvas.tiles.renew(undefined),
@@ -131,9 +138,21 @@ export class Console {
       },
     );
     const whoSees = ({ map }: MapId, layer: string) => this.openPeople({ map, layer });
+    this.watch = new MapWatch(
+      { place, server, map, canvas, objects },
+      {
+        closed: () => void this.navigation.show(parseAddress(location.hash)),
+        sessionEnded: () => {
+          const { projectCode } = place;
+          if (projectCode === undefined) return;
+          const press = () => void this.signInAgain(projectCode);
+          dialogs.toasts.show(t("consoleSignInAgain"), "bad", { label: t("signIn"), press });
+        },
+      },
+    );
     this.actions = new TreeActions({ place, map, rows, menu, style, changes, turns, dialogs, whoSees });
     this.header = new Header(
-      { place, signIns: this.signIns, t, language: parts.language, dataLanguages: parts.dataLanguages },
+      { place, signIns, t, language: parts.language, dataLanguages: parts.dataLanguages },
       {
         publish: () => void this.publishing.publish(),
         signIn: () => void this.signIn(),
@@ -145,7 +164,7 @@ export class Console {
     );
     const { chooser, toolbar } = this.header;
     this.navigation = new Navigation(
-      { place, server, sessions, signIns: this.signIns },
+      { place, server, sessions, signIns },
       {
         loading: () => this.stage.loading(t("loadingMap")),
         loaded: () => this.showHeader(),
@@ -222,6 +241,7 @@ export class Console {
   }
 
   private closeMap(): void {
+    this.watch.close();
     this.map.close();
     this.side.hidden = true;
   }
@@ -243,7 +263,9 @@ export class Console {
       this.side.hidden = false;
       this.showHeader();
     };
+    const shownSince = performance.now();
     await this.map.open(mapId, isCurrent, shows);
+    this.watch.follow(shownSince);
     this.map.keepFocus();
   }
 
@@ -302,7 +324,10 @@ export class Console {
   private async signInAgain(project: string): Promise<boolean> {
     const isSignedIn = await this.signIns.again(project);
     this.showHeader();
-    if (isSignedIn) this.map.showTiles();
+    if (isSignedIn) {
+      this.map.showTiles();
+      this.watch.follow(performance.now());
+    }
     return isSignedIn;
   }
 
@@ -333,33 +358,22 @@ export class Console {
 
   /** Nobody is signed in, or somebody who may not edit. */
   private showRefusal(): void {
-    const { t } = this.parts.locale;
-    const isSignedIn = this.signIns.login !== undefined;
-    this.closeMap();
-    this.home.hide();
+    this.leave();
     this.root.classList.add("at-home");
     this.showHeader();
-    this.stage.message({
-      icon: "lock",
-      title: t(isSignedIn ? "consoleForbidden" : "consoleTitle"),
-      text: t(isSignedIn ? "consoleForbiddenHint" : "consoleSignIn"),
-      actions: [{ label: t("signIn"), isMain: true, press: () => void this.signIn() }],
-      link: h("a", { href: "./" }, t("openViewer")),
-    });
+    this.inTheWay.showRefusal();
     this.keepFocus();
   }
 
   private showFailure(error: unknown, retry: () => void): void {
-    const { t } = this.parts.locale;
-    const { text } = problemOf(error, t);
+    this.leave();
+    this.showHeader();
+    this.inTheWay.showFailure(error, retry);
+    this.keepFocus();
+  }
+
+  private leave(): void {
     this.closeMap();
     this.home.hide();
-    this.showHeader();
-    const actions = [
-      { label: t("retry"), isMain: true, press: retry },
-      ...(this.place.mayEdit(undefined) ? [{ label: t("maps"), press: () => this.showHome() }] : []),
-    ];
-    this.stage.message({ icon: "alert", title: t("failedTitle"), text, actions });
-    this.keepFocus();
   }
 }

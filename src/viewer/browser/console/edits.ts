@@ -52,12 +52,6 @@ export interface ImportResult {
   readonly rows: readonly BadRow[];
 }
 
-/** Some random name. `crypto.randomUUID` is for pages by HTTPS only. */
-export const newKey = (): string =>
-  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join(
-    "",
-  );
-
 /** An answer. @throws ServerError when it is of something between, such as a page to sign in to a network */
 function parsed<T>(text: string): T {
   try {
@@ -183,6 +177,11 @@ export class Edits {
           request.send(form);
         }),
     );
+  }
+
+  /** Who works in a project; undefined = nobody is signed in. */
+  loginOf(project: string): string | undefined {
+    return this.sessions.of(project)?.login;
   }
 
   /** Does something for which a session is needed. After it has ended, the user signs in, and it is done again. */

@@ -1,12 +1,13 @@
 import { h } from "../dom.js";
 import { type MapId, ServerError } from "../map-server.js";
 import type { Translate } from "../texts.js";
-import { type BadRow, type Edits, type ImportJob, newKey } from "./edits.js";
+import type { BadRow, Edits, ImportJob } from "./edits.js";
 import { type FileGroup, groupFiles } from "./file-groups.js";
 import { keepFocus } from "./focus.js";
 import { ImportCard } from "./import-card.js";
 import { endOf, unwanted } from "./import-end.js";
 import { removeEmpty } from "./leftovers.js";
+import { newKey } from "./new-key.js";
 import { type Asked, type NewPlace, newMap } from "./new-map.js";
 import { type LookedAt, plainText } from "./plain-text.js";
 import { problemOf } from "./problem.js";

@@ -3,7 +3,8 @@ import type { MapId, MapServer } from "../map-server.js";
 import { layersQuery } from "../paths.js";
 import { inBin } from "./bin.js";
 import { Conflict, changeRead } from "./conflict.js";
-import { type Edits, newKey, type Read } from "./edits.js";
+import type { Edits, Read } from "./edits.js";
+import { newKey } from "./new-key.js";
 import { publicationOf, type ReadersSee, readersSee } from "./publication.js";
 import type { TreePlace } from "./tree-editing.js";
 

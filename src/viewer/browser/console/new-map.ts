@@ -1,6 +1,7 @@
 import { type MapId, ServerError } from "../map-server.js";
-import { type Edits, newKey } from "./edits.js";
+import type { Edits } from "./edits.js";
 import { codeOf } from "./file-groups.js";
+import { newKey } from "./new-key.js";
 
 /** New maps, with codes that are free. */
 

@@ -43,6 +43,11 @@ export class ObjectEditing {
     this.tool?.closeForm();
   }
 
+  /** Objects of these layers were changed; undefined = of any. */
+  changed(layers: readonly number[] | undefined): void {
+    if (this.layerId !== undefined && layers?.includes(this.layerId) !== false) this.tool?.changed();
+  }
+
   /** The map has these layers now. */
   renewed({ leaves }: LayerTree): void {
     if (this.layerId !== undefined && !leaves.some(({ layerId }) => layerId === this.layerId)) this.close();

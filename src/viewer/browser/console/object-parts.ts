@@ -36,4 +36,6 @@ export interface ObjectsTool {
   /** Closes the form of an object; what is written in it is kept. */
   closeForm(): void;
   clicked(click: Click): void;
+  /** Objects of the layer were changed, by others too. */
+  changed(): void;
 }

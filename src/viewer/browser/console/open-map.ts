@@ -92,13 +92,24 @@ export class OpenMap {
   }
 
   /** Shows it as it is now. @throws ServerError */
-  async reload(): Promise<void> {
+  reload(): Promise<void> {
+    return this.renew((mapId) => this.elements(mapId), true);
+  }
+
+  /** Shows what others have changed: who is not signed in any more is not asked to. @throws ServerError */
+  follow(): Promise<void> {
+    return this.renew((mapId) => this.parts.server.allLayers(mapId), false);
+  }
+
+  /** @param isOwn whether it was changed here, and is shown anew in any case */
+  private async renew(read: (mapId: MapId) => Promise<TreeElement[]>, isOwn: boolean): Promise<void> {
     const { place, rows } = this.parts;
     const { mapId } = place;
     if (!mapId || !this.shown) return;
     const number = ++this.numbers.asked;
-    const elements = await this.elements(mapId);
+    const elements = await read(mapId);
     if (!isSame(place.mapId, mapId) || !this.shown || number < this.numbers.shown) return;
+    if (!isOwn && JSON.stringify(elements) === JSON.stringify(this.shown.elements)) return;
     if (rows.isBusy) {
       this.isLate = true;
       return;

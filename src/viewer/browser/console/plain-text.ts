@@ -1,5 +1,5 @@
 import type { Edits } from "./edits.js";
-import { newKey } from "./edits.js";
+import { newKey } from "./new-key.js";
 
 /** Texts that are no tables: they can be imported, but hardly anybody means to. */
 

@@ -32,6 +32,8 @@ export interface RowWork {
   open(object: ObjectItem): void;
   /** The rows that were read, to mark what lies between two. */
   listed(at: (index: number) => number | undefined): void;
+  /** So many objects are listed. */
+  counted(total: number): void;
 }
 
 export interface TableOf {
@@ -50,6 +52,8 @@ const maxHeight = 8_000_000;
 const moreRows = 8;
 /** After the last key, before the server is asked. */
 const typingMs = 350;
+/** Of which one question is for: expressions may not be long. */
+const idsAtOnce = 100;
 /** Width of the column of marks, in pixels. */
 const markWidth = 44;
 
@@ -58,6 +62,16 @@ export interface OpenTable extends OpenTool {
   renew(): void;
   /** Finds the row of an object, and marks it as that which is shown. */
   show(id: number | undefined): void;
+  /** How many objects are listed; undefined = not known yet. */
+  readonly total: number | undefined;
+  /**
+   * The values of a column, of the objects that are listed, or of those with such ids.
+   * @throws ServerError, AbortError
+   */
+  values(
+    code: string,
+    of: { readonly ids?: readonly number[]; readonly limit: number },
+  ): Promise<ObjectItem[]>;
 }
 
 export function openTable(parts: ToolParts, of: TableOf, closed: () => void): OpenTable {
@@ -182,6 +196,26 @@ class Table implements OpenTable {
     this.chosen = id;
     this.paintChosen();
     if (id !== undefined) void this.reveal(id);
+  }
+
+  get total(): number | undefined {
+    return this.rows?.total;
+  }
+
+  async values(
+    code: string,
+    { ids, limit }: { readonly ids?: readonly number[]; readonly limit: number },
+  ): Promise<ObjectItem[]> {
+    const { objects, closing } = this;
+    if (!objects) return [];
+    if (!ids) return objects.values(this.selected, code, limit, closing.signal);
+    const found: ObjectItem[] = [];
+    for (let at = 0; at < ids.length; at += idsAtOnce) {
+      const some = ids.slice(at, at + idsAtOnce);
+      const filter = `"svc_id" in (${some.join(",")})`;
+      found.push(...(await objects.values({ filter, fbbox: undefined }, code, some.length, closing.signal)));
+    }
+    return found;
   }
 
   highlighted(hit: Hit): void {
@@ -327,6 +361,7 @@ class Table implements OpenTable {
 
   private arrived(): void {
     const total = this.rows?.total ?? 0;
+    this.of.work?.counted(total);
     this.panel.element.setAttribute("aria-busy", "false");
     this.count.textContent = this.locale.t("tableCount", { n: total, shown: this.number(total) });
     this.scroller.setAttribute("aria-rowcount", String(total + 2));

@@ -2,13 +2,11 @@ import { columnTitle, type Locale } from "../../attributes.js";
 import { button, h } from "../../dom.js";
 import type { ColumnInfo } from "../../map-server.js";
 import { showDialog } from "../../tools/dialog.js";
-import type { Conflict } from "./merge.js";
+import type { Conflict, Decision } from "./merge.js";
 import { shapeOf, verticesOf } from "./shape.js";
 import { valueText } from "./value-text.js";
 
 /** Shows what two have changed at the same time, side by side, for one decision. */
-
-export type Decision = "mine" | "theirs";
 
 /** @returns undefined = none was made */
 export function askWhose(

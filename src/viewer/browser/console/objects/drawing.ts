@@ -4,13 +4,17 @@ import { leastVertices, type Position, type ShapeKind } from "./shape.js";
 /** Draws a point, a line or an area, vertex after vertex, by presses on the map or by keys. */
 
 export interface DrawingEvents {
-  changed(vertices: number): void;
+  /** It has these vertices now. */
+  changed(positions: readonly Position[]): void;
   /** Undefined = it was cancelled. */
   ended(positions: readonly Position[] | undefined): void;
 }
 
 /** A press so near at the last vertex, or the first one of an area, ends the drawing. */
 const endPixels = 12;
+
+const positionsOf = (vertices: readonly L.LatLng[]): readonly Position[] =>
+  vertices.map(({ lat, lng }) => [lng, lat]);
 
 export class Drawing {
   private readonly vertices: L.LatLng[] = [];
@@ -24,6 +28,8 @@ export class Drawing {
     private readonly view: MapView,
     private readonly kind: ShapeKind,
     private readonly events: DrawingEvents,
+    /** What was drawn before. */
+    begun: readonly Position[] = [],
   ) {
     const { map } = view;
     this.container = map.getContainer();
@@ -35,11 +41,13 @@ export class Drawing {
     map.on("mousemove", this.follow);
     this.container.classList.add("drawing");
     this.container.addEventListener("keydown", this.key, { capture: true });
+    this.vertices.push(...begun.map(([lon = 0, lat = 0]) => L.latLng(lat, lon)));
+    if (begun.length > 0) this.draw();
   }
 
-  finish(): void {
-    // A point lies where the map's middle is, when it is set by keys.
-    if (this.kind === "Point" && this.vertices.length === 0) this.add(this.view.map.getCenter());
+  /** @param isByKey then a point lies where the map's middle is */
+  finish(isByKey = false): void {
+    if (isByKey && this.kind === "Point" && this.vertices.length === 0) this.add(this.view.map.getCenter());
     else if (this.vertices.length >= leastVertices[this.kind]) this.end(this.vertices);
   }
 
@@ -74,7 +82,7 @@ export class Drawing {
     this.dots.clearLayers();
     for (const vertex of this.vertices)
       this.dots.addLayer(L.circleMarker(vertex, { className: "shape-dot", radius: 5, interactive: false }));
-    this.events.changed(this.vertices.length);
+    this.events.changed(positionsOf(this.vertices));
   }
 
   private readonly follow = ({ latlng, originalEvent }: L.LeafletMouseEvent): void => {
@@ -105,6 +113,6 @@ export class Drawing {
     for (const layer of [this.line, this.next, this.dots]) layer.remove();
     this.container.classList.remove("drawing", "by-keys");
     this.container.removeEventListener("keydown", this.key, { capture: true });
-    this.events.ended(vertices?.map(({ lat, lng }) => [lng, lat]));
+    this.events.ended(vertices && positionsOf(vertices));
   }
 }

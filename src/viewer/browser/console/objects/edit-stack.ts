@@ -1,3 +1,5 @@
+import { newKey } from "../new-key.js";
+
 /** What was done to objects here, to be undone and done again. Does not depend on the DOM. */
 
 export interface Done {
@@ -6,14 +8,19 @@ export interface Done {
   /** Ids of the objects. */
   readonly objects: readonly number[];
 }
+/** With the key by which it is undone once, however often that is asked for. */
+type Step = Done & { readonly key: string };
+
+/** More are let go, the oldest first. */
+const mostSteps = 200;
 
 export class EditStack {
-  private readonly done: Done[] = [];
-  private readonly undone: Done[] = [];
+  private readonly done: Step[] = [];
+  private readonly undone: Step[] = [];
 
   constructor(
     /** Undoes it at the server, and tells what has done that. */
-    private readonly reverse: (done: Done) => Promise<Done>,
+    private readonly reverse: (done: Done, key: string) => Promise<Done>,
     /** Whether a failure says that it will never be undone. */
     private readonly isFinal: (error: unknown) => boolean,
   ) {}
@@ -28,7 +35,8 @@ export class EditStack {
 
   /** What was done now; what was undone before is not done again any more. */
   push(done: Done): void {
-    this.done.push(done);
+    this.done.push({ ...done, key: newKey() });
+    if (this.done.length > mostSteps) this.done.shift();
     this.undone.length = 0;
   }
 
@@ -42,16 +50,17 @@ export class EditStack {
     return this.turn(this.undone, this.done);
   }
 
-  private async turn(from: Done[], to: Done[]): Promise<Done | undefined> {
+  private async turn(from: Step[], to: Step[]): Promise<Done | undefined> {
     const last = from.pop();
     if (!last) return undefined;
+    const { key, ...done } = last;
     try {
-      to.push(await this.reverse(last));
+      to.push({ ...(await this.reverse(done, key)), key: newKey() });
     } catch (error) {
       // What was before it can be undone all the same.
       if (!this.isFinal(error)) from.push(last);
       throw error;
     }
-    return last;
+    return done;
   }
 }

@@ -2,15 +2,18 @@ import { columnTitle } from "../../attributes.js";
 import { h } from "../../dom.js";
 import type { ColumnInfo } from "../../map-server.js";
 import type { Translate } from "../../texts.js";
+import { limitsOf } from "./limits.js";
+import { isSame } from "./merge.js";
 import { momentOf, momentValue } from "./moments.js";
 import type { Constraint } from "./object-store.js";
+import { isMissing, type Reading, readingOf } from "./readings.js";
 
 /** A field of a form for a column: a control of the kind of its values, and below it what is wrong with them. */
 
 export interface FieldControl {
   readonly element: HTMLElement;
-  /** Shows a value that was not written here. */
-  show(value: unknown): void;
+  /** Shows a value that was not written here; what is written the same is left alone. @param written what is no value, as it was told */
+  show(value: unknown, written?: unknown): void;
   /** What is wrong; "" = nothing. */
   tell(problem: string): void;
   focus(): void;
@@ -23,23 +26,31 @@ export interface FieldContext {
   readonly constraints: readonly Constraint[];
 }
 
-/** Told a value, or undefined when what is written is none. */
-export type Changed = (value: unknown) => void;
+/** Told a value, or undefined and what is written, when that is none. */
+export type Changed = (value: unknown, written?: unknown) => void;
 
 /** A control without its label. */
 interface Control {
   readonly element: HTMLElement;
   readonly inputs: readonly (HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement)[];
+  /** Undefined = what is written is none. */
+  value(): unknown;
+  /** What is written, to be shown again. */
+  written(): unknown;
   show(value: unknown): void;
+  showWritten(written: unknown): void;
 }
 
 export function fieldControl(column: ColumnInfo, context: FieldContext, changed: Changed): FieldControl {
   const { t, languages } = context;
   const id = `object-field-${column.code}`;
   const problem = h("p", { class: "field-problem", id: `${id}-problem`, hidden: true });
-  const told = (value: unknown) => {
-    tell(value === undefined ? t("wrongValue") : "");
-    changed(value);
+  const limits = limitsOf(column, context);
+  const hint = h("p", { class: "hint", id: `${id}-hint`, hidden: limits === undefined }, limits?.text ?? "");
+  const told = () => {
+    const value = control.value();
+    tell(value === undefined ? t("wrongValue") : limits?.isBroken(value) ? limits.text : "");
+    changed(value, value === undefined ? control.written() : undefined);
   };
   const isLocalized = column.localized_value && languages.length > 0;
   const control = isLocalized
@@ -49,12 +60,15 @@ export function fieldControl(column: ColumnInfo, context: FieldContext, changed:
   const tell = (text: string) => {
     problem.textContent = text;
     problem.hidden = text === "";
+    hint.hidden = limits === undefined || text === limits.text;
+    const about = [text !== "" && problem.id, !hint.hidden && hint.id].filter(Boolean).join(" ");
     for (const input of control.inputs) {
       input.setAttribute("aria-invalid", String(text !== ""));
-      if (text === "") input.removeAttribute("aria-describedby");
-      else input.setAttribute("aria-describedby", problem.id);
+      if (about === "") input.removeAttribute("aria-describedby");
+      else input.setAttribute("aria-describedby", about);
     }
   };
+  tell("");
   for (const input of control.inputs) if (isRequired) input.setAttribute("aria-required", "true");
   const label = h(
     "label",
@@ -63,17 +77,29 @@ export function fieldControl(column: ColumnInfo, context: FieldContext, changed:
     isRequired && h("span", { class: "required", "aria-hidden": "true" }, " *"),
   );
   return {
-    element: h("div", { class: "object-field", "data-code": column.code }, label, control.element, problem),
-    show: (value) => {
-      tell("");
-      control.show(value);
+    element: h(
+      "div",
+      { class: "object-field", "data-code": column.code },
+      ...[label, control.element, hint, problem],
+    ),
+    show: (value, written) => {
+      if (written !== undefined) {
+        if (!isSame(control.written(), written)) control.showWritten(written);
+        tell(t("wrongValue"));
+        return;
+      }
+      const now = control.value();
+      if (now === undefined || !isSame(now, value)) {
+        control.show(value);
+        tell("");
+      }
     },
     tell,
     focus: () => control.inputs[0]?.focus(),
   };
 }
 
-function plainControl(column: ColumnInfo, id: string, context: FieldContext, changed: Changed): Control {
+function plainControl(column: ColumnInfo, id: string, context: FieldContext, changed: () => void): Control {
   const choices = choicesOf(column, context);
   if (choices) return choiceControl(id, choices, changed);
   switch (column.type) {
@@ -91,59 +117,36 @@ function plainControl(column: ColumnInfo, id: string, context: FieldContext, cha
     case "datetime":
       return momentControl(id, context, changed);
     case "number":
-      return textControl(h("input", { ...plain(id), inputmode: "decimal" }), numberRead, changed);
-    case "json":
-      return textControl(h("textarea", { ...plain(id), rows: 3, spellcheck: "false" }), jsonRead, changed);
+      return textControl(h("input", { ...plain(id), inputmode: "decimal" }), readingOf("number"), changed);
+    case "json": {
+      const input = h("textarea", { ...plain(id), rows: 3, spellcheck: "false" });
+      return textControl(input, readingOf("json"), changed);
+    }
     case "text":
-      return textControl(h("textarea", { ...plain(id), rows: 3 }), textRead, changed);
+      return textControl(h("textarea", { ...plain(id), rows: 3 }), readingOf("text"), changed);
     default:
-      return textControl(h("input", plain(id)), textRead, changed);
+      return textControl(h("input", plain(id)), readingOf("string"), changed);
   }
 }
 
 const plain = (id: string) => ({ class: "field", id, autocomplete: "off" });
 
-interface Reading {
-  written(value: unknown): string;
-  /** Undefined = it is none. */
-  read(text: string): unknown;
-}
-const empty = (value: unknown): boolean => value === null || value === undefined;
-const textRead: Reading = {
-  written: (value) => (empty(value) ? "" : String(value)),
-  read: (text) => (text === "" ? null : text),
-};
-const numberRead: Reading = {
-  written: textRead.written,
-  read: (text) => {
-    const compact = text.replace(/[\s\u00a0\u202f]/g, "").replace(",", ".");
-    if (compact === "") return null;
-    return /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(compact) ? Number(compact) : undefined;
-  },
-};
-const jsonRead: Reading = {
-  written: (value) => (empty(value) ? "" : JSON.stringify(value, undefined, 2)),
-  read: (text) => {
-    if (text.trim() === "") return null;
-    try {
-      return JSON.parse(text) as unknown;
-    } catch {
-      return undefined;
-    }
-  },
-};
-
 function textControl(
   input: HTMLInputElement | HTMLTextAreaElement,
   reading: Reading,
-  changed: Changed,
+  changed: () => void,
 ): Control {
-  input.addEventListener("input", () => changed(reading.read(input.value)));
+  input.addEventListener("input", changed);
   return {
     element: input,
     inputs: [input],
+    value: () => reading.read(input.value),
+    written: () => input.value,
     show: (value) => {
       input.value = reading.written(value);
+    },
+    showWritten: (written) => {
+      input.value = String(written ?? "");
     },
   };
 }
@@ -163,7 +166,7 @@ function choicesOf({ code }: ColumnInfo, { constraints }: FieldContext): readonl
   return constraint.definition.map((value) => ({ value, text: String(value) }));
 }
 
-function choiceControl(id: string, choices: readonly Choice[], changed: Changed): Control {
+function choiceControl(id: string, choices: readonly Choice[], changed: () => void): Control {
   const select = h("select", { class: "field", id });
   let offered: readonly Choice[] = choices;
   const fill = () =>
@@ -172,14 +175,16 @@ function choiceControl(id: string, choices: readonly Choice[], changed: Changed)
       ...offered.map(({ text }, at) => h("option", { value: at }, text)),
     );
   fill();
-  select.addEventListener("change", () =>
-    changed(select.value === "" ? null : offered[Number(select.value)]?.value),
-  );
+  select.addEventListener("change", changed);
+  const value = () => (select.value === "" ? null : offered[Number(select.value)]?.value);
   return {
     element: select,
     inputs: [select],
+    value,
+    written: value,
+    showWritten: () => undefined,
     show: (value) => {
-      const isKnown = empty(value) || choices.some((choice) => choice.value === value);
+      const isKnown = isMissing(value) || choices.some((choice) => choice.value === value);
       // What it has now can be kept.
       offered = isKnown ? choices : [...choices, { value, text: String(value) }];
       fill();
@@ -189,7 +194,7 @@ function choiceControl(id: string, choices: readonly Choice[], changed: Changed)
   };
 }
 
-function momentControl(id: string, { t }: FieldContext, changed: Changed): Control {
+function momentControl(id: string, { t }: FieldContext, changed: () => void): Control {
   const date = h("input", { class: "field", type: "date", id, max: "9998-12-31" });
   const time = h("input", {
     class: "field",
@@ -200,20 +205,31 @@ function momentControl(id: string, { t }: FieldContext, changed: Changed): Contr
   });
   const text = h("input", { ...plain(`${id}-text`), hidden: true });
   const read = () => {
+    if (!text.hidden) return readingOf("text").read(text.value);
     // A date that is half written is none.
     const isHalf = date.validity.badInput || time.validity.badInput;
-    changed(isHalf ? undefined : momentValue({ date: date.value, time: time.value }));
+    return isHalf ? undefined : momentValue({ date: date.value, time: time.value });
   };
-  for (const input of [date, time]) input.addEventListener("input", read);
-  text.addEventListener("input", () => changed(textRead.read(text.value)));
+  for (const input of [date, time, text]) input.addEventListener("input", changed);
+  const choose = (isText: boolean) => {
+    date.hidden = time.hidden = isText;
+    text.hidden = !isText;
+  };
   return {
     element: h("span", { class: "object-moment" }, date, time, text),
     inputs: [date, time, text],
+    value: read,
+    written: () => ({ date: date.value, time: time.value }),
     show: (value) => {
-      const moment = empty(value) ? { date: "", time: "" } : momentOf(String(value));
-      date.hidden = time.hidden = !moment;
-      text.hidden = moment !== undefined;
+      const moment = isMissing(value) ? { date: "", time: "" } : momentOf(String(value));
+      choose(!moment);
       text.value = moment ? "" : String(value);
+      date.value = moment?.date ?? "";
+      time.value = moment?.time ?? "";
+    },
+    showWritten: (written) => {
+      choose(false);
+      const moment = written as { readonly date?: string; readonly time?: string } | null;
       date.value = moment?.date ?? "";
       time.value = moment?.time ?? "";
     },
@@ -221,22 +237,23 @@ function momentControl(id: string, { t }: FieldContext, changed: Changed): Contr
 }
 
 /** A control for each language: the main one, and the others when they are asked for. */
-function localizedControl(column: ColumnInfo, id: string, context: FieldContext, changed: Changed): Control {
+function localizedControl(
+  column: ColumnInfo,
+  id: string,
+  context: FieldContext,
+  changed: () => void,
+): Control {
   const { t, languages } = context;
-  let values: Readonly<Record<string, unknown>> = {};
   const controls = languages.map((language) => {
-    const plainOne = plainControl(column, `${id}-${language}`, context, (value) => {
-      const { [language]: _, ...others } = values;
-      values = value === null ? others : { ...others, [language]: value };
-      const isWrong = Object.values(values).includes(undefined);
-      changed(isWrong ? undefined : values);
-    });
+    const plainOne = plainControl(column, `${id}-${language}`, context, changed);
     for (const input of plainOne.inputs) {
       input.lang = language;
       input.setAttribute("aria-label", `${columnTitle(column)} (${language})`);
     }
     return { language, ...plainOne };
   });
+  /** Values of languages that the project does not have any more. */
+  let others: Readonly<Record<string, unknown>> = {};
   const row = ({ language, element }: (typeof controls)[number]) =>
     h(
       "span",
@@ -244,17 +261,32 @@ function localizedControl(column: ColumnInfo, id: string, context: FieldContext,
       h("span", { class: "pill", "aria-hidden": "true" }, language),
       element,
     );
-  const [main, ...others] = controls.map(row);
+  const [main, ...further] = controls.map(row);
   const more =
-    others.length > 0 &&
-    h("details", { class: "object-languages" }, h("summary", {}, t("otherLanguages")), ...others);
+    further.length > 0 &&
+    h("details", { class: "object-languages" }, h("summary", {}, t("otherLanguages")), ...further);
   return {
     element: h("div", {}, main, more),
     inputs: controls.flatMap(({ inputs }) => inputs),
+    value: () => {
+      const values = controls.map(({ language, value }) => [language, value()] as const);
+      if (values.some(([, value]) => value === undefined)) return undefined;
+      return { ...others, ...Object.fromEntries(values.filter(([, value]) => value !== null)) };
+    },
+    written: () => Object.fromEntries(controls.map(({ language, written }) => [language, written()])),
     show: (value) => {
-      values =
-        typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+      const values = recordOf(value);
+      others = Object.fromEntries(
+        Object.entries(values).filter(([language]) => !languages.includes(language)),
+      );
       for (const { language, show } of controls) show(values[language]);
+    },
+    showWritten: (written) => {
+      const texts = recordOf(written);
+      for (const { language, showWritten } of controls) showWritten(texts[language]);
     },
   };
 }
+
+const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};

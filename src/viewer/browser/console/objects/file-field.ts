@@ -16,6 +16,8 @@ export interface FileSource {
   detach(column: string, file: AttachedFile): Promise<void>;
   /** In words. */
   problem(error: unknown): string;
+  /** A change was not made, and another object is shown. */
+  failed(error: unknown): void;
 }
 
 const pictures = /^image\/(?:png|jpeg|webp|gif|avif|tiff)$/;
@@ -29,6 +31,7 @@ export class FileField {
   private readonly input: HTMLInputElement;
   private readonly chooser: HTMLButtonElement;
   private source: FileSource | undefined;
+  private ids = "";
 
   constructor(
     private readonly column: ColumnInfo,
@@ -53,23 +56,26 @@ export class FileField {
 
   /** @param ids comma-separated @param source undefined = the object is not saved yet */
   async show(ids: unknown, source: FileSource | undefined): Promise<void> {
+    const wantedIds = String(ids ?? "");
+    // What is shown stays, and with it the focus.
+    if (source && source === this.source && wantedIds === this.ids) return;
     this.source = source;
+    this.ids = wantedIds;
     this.hint.hidden = source !== undefined;
     this.chooser.hidden = source === undefined;
     this.list.replaceChildren();
     this.tell("");
-    const wanted = new Set(
-      String(ids ?? "")
-        .split(",")
-        .filter(Boolean)
-        .map(Number),
-    );
+    const wanted = new Set(wantedIds.split(",").filter(Boolean).map(Number));
     if (!source || wanted.size === 0) return;
     try {
       const files = (await source.files()).filter(({ id }) => wanted.has(id));
-      if (source === this.source) this.list.replaceChildren(...files.map((file) => this.entry(file, source)));
+      if (source === this.source && wantedIds === this.ids)
+        this.list.replaceChildren(...files.map((file) => this.entry(file, source)));
     } catch (error) {
-      if (source === this.source) this.tell(source.problem(error));
+      if (source !== this.source) return;
+      // They are asked for again the next time.
+      this.source = undefined;
+      this.tell(source.problem(error));
     }
   }
 
@@ -118,19 +124,23 @@ export class FileField {
 
   private attach(files: readonly File[]): Promise<void> {
     this.input.value = "";
+    const { source } = this;
     return this.work(async () => {
-      for (const file of files) await this.source?.attach(this.column.code, file);
+      // Those of the object for which they were chosen, whatever is opened meanwhile.
+      for (const file of files) await source?.attach(this.column.code, file);
     });
   }
 
   private async work(change: () => Promise<void>): Promise<void> {
     const { source } = this;
+    if (!source) return;
     this.tell("");
     this.chooser.disabled = true;
     try {
       await change();
     } catch (error) {
-      if (source) this.tell(source.problem(error));
+      if (source === this.source) this.tell(source.problem(error));
+      else source.failed(error);
     } finally {
       this.chooser.disabled = false;
     }

@@ -15,9 +15,12 @@ import { ShapeView } from "./shape-view.js";
 
 /** Draws shapes on the map and changes them, one at a time. A bar over the map tells how, and has its buttons. */
 
+/** Steps that can be taken back: shapes of many vertices take much memory. */
+const mostSteps = 100;
+
 /** What is being done; it is ended from outside by `end`. */
 interface Running {
-  finish(): void;
+  finish(isByKey: boolean): void;
   cancel(): void;
   /** Takes the last step back; false = there is none. */
   undo(): boolean;
@@ -43,7 +46,7 @@ export class GeometryTools {
 
   /** Ends what is being done, and keeps it. */
   finish(): void {
-    this.running?.finish();
+    this.running?.finish(false);
   }
 
   cancel(): void {
@@ -54,8 +57,16 @@ export class GeometryTools {
     return this.running?.undo() ?? false;
   }
 
-  /** The vertices that are drawn; undefined = it was cancelled. */
-  draw(kind: ShapeKind): Promise<readonly Position[] | undefined> {
+  /**
+   * The vertices that are drawn; undefined = it was cancelled.
+   * @param begun what was drawn before @param changed is told each step @param over is told at once when it has ended
+   */
+  draw(
+    kind: ShapeKind,
+    begun: readonly Position[] = [],
+    changed: (positions: readonly Position[]) => void = () => undefined,
+    over: () => void = () => undefined,
+  ): Promise<readonly Position[] | undefined> {
     this.cancel();
     const { t } = this;
     const hints = { Point: "drawPoint", LineString: "drawLine", Polygon: "drawArea" } as const;
@@ -65,14 +76,17 @@ export class GeometryTools {
       finish.disabled = true;
       const end = (positions: readonly Position[] | undefined) => {
         this.ended();
+        over();
         resolve(positions);
       };
-      const drawing = new Drawing(this.view, kind, {
-        changed: (vertices) => {
-          finish.disabled = vertices < leastVertices[kind];
+      const events = {
+        changed: (positions: readonly Position[]) => {
+          finish.disabled = positions.length < leastVertices[kind];
+          changed(positions);
         },
         ended: end,
-      });
+      };
+      const drawing = new Drawing(this.view, kind, events, begun);
       this.begin(t(hints[kind]), [this.button("cancel", false, () => drawing.cancel()), finish], drawing);
       this.view.map.getContainer().focus({ preventScroll: true });
     });
@@ -91,6 +105,7 @@ export class GeometryTools {
       const before: Shape[] = [];
       const set = (next: Shape) => {
         before.push(now);
+        if (before.length > mostSteps) before.shift();
         now = next;
         changed(next);
       };
@@ -186,7 +201,8 @@ export class GeometryTools {
     // Questions over the page have keys of their own.
     if (document.querySelector("dialog[open]")) return;
     if (event.key === "Escape" && isOnMap) this.cancel();
-    else if (event.key === "Enter" && isOnMap && !(target instanceof HTMLButtonElement)) this.finish();
+    else if (event.key === "Enter" && isOnMap && !(target instanceof HTMLButtonElement))
+      this.running?.finish(true);
     else return;
     event.preventDefault();
     event.stopPropagation();

@@ -24,6 +24,15 @@ export function isSame(one: unknown, other: unknown): boolean {
   return [...keys].every((key) => isSame(a[key], b[key]));
 }
 
+/** An object as the server has it. */
+export interface Loaded extends Values {
+  readonly id: number;
+  readonly etag: string | undefined;
+}
+
+/** Which of two changes shall be. */
+export type Decision = "mine" | "theirs";
+
 export interface Conflict {
   /** undefined = the geometry. */
   readonly code: string | undefined;
@@ -59,6 +68,39 @@ export function yielding({ change, conflicts }: Merged): Change {
   const lost = new Set(conflicts.map(({ code }) => code));
   const fields = Object.fromEntries(Object.entries(change.fields).filter(([code]) => !lost.has(code)));
   return change.geom === undefined || lost.has(undefined) ? { fields } : { fields, geom: change.geom };
+}
+
+type Based = Values & { readonly etag: string | undefined };
+
+/**
+ * A change on what others have made meanwhile. Of what both have changed the old value stays below it, and with it the old ETag:
+ * the server refuses to save it before that is decided.
+ */
+export function rebased<Of extends { readonly base: Based | undefined; readonly change: Change }>(
+  of: Of,
+  { id, fields, geom, etag }: Based & { readonly id: number },
+): { readonly draft: Of & { readonly id: number }; readonly conflicts: readonly Conflict[] } {
+  const base = of.base ?? { fields, geom, etag };
+  const { change, conflicts } = merged(base, of.change, { fields, geom });
+  const open = new Set(conflicts.map(({ code }) => code));
+  const old = Object.fromEntries(Object.entries(base.fields).filter(([code]) => open.has(code)));
+  const below = {
+    fields: { ...fields, ...old },
+    geom: open.has(undefined) ? base.geom : geom,
+    etag: conflicts.length > 0 ? base.etag : etag,
+  };
+  return { draft: { ...of, id, base: below, change }, conflicts };
+}
+
+/** What was changed after a change was sent that the server has now. @param base what both were made of */
+export function changedSince(base: Values | undefined, sent: Change, now: Change): Change {
+  const valueIn = ({ fields }: Change, code: string) =>
+    Object.hasOwn(fields, code) ? fields[code] : base?.fields[code];
+  const codes = new Set([...Object.keys(sent.fields), ...Object.keys(now.fields)]);
+  const changed = [...codes].filter((code) => !isSame(valueIn(sent, code), valueIn(now, code)));
+  const fields = Object.fromEntries(changed.map((code) => [code, valueIn(now, code) ?? null]));
+  const geomOf = ({ geom }: Change) => (geom === undefined ? (base?.geom ?? null) : geom);
+  return isSame(geomOf(sent), geomOf(now)) ? { fields } : { fields, geom: geomOf(now) };
 }
 
 export const isEmpty = ({ fields, geom }: Change): boolean =>

@@ -11,8 +11,8 @@ import type { ShapeKind } from "./shape.js";
 /** The values and the geometry of an object, to be changed and saved. */
 
 export interface FormEvents {
-  /** A value was written; undefined = what is written is none. */
-  changed(code: string, value: unknown): void;
+  /** A value was written; undefined = what is written is none, and how it is written. */
+  changed(code: string, value: unknown, written: unknown): void;
   save(): void;
   discard(): void;
   remove(): void;
@@ -41,6 +41,7 @@ export class ObjectForm {
   private readonly reshaping: HTMLButtonElement;
   private readonly ungeometry: HTMLButtonElement;
   private readonly problem = h("p", { class: "problem", role: "alert" });
+  private readonly news = h("p", { class: "object-news", role: "status", hidden: true });
   private readonly saving: HTMLButtonElement;
   private readonly discarding: HTMLButtonElement;
   private readonly removing: HTMLButtonElement;
@@ -141,6 +142,7 @@ export class ObjectForm {
           return inner.length > 0 ? [h("h3", {}, columnTitle(column)), ...inner] : [];
         });
     this.body.replaceChildren(
+      this.news,
       h(
         "div",
         { class: "object-geometry", role: "group", "aria-label": t("geometry") },
@@ -167,15 +169,19 @@ export class ObjectForm {
       this.files.set(column.code, files);
       return files.element;
     }
-    const control = fieldControl(column, { t, ...about }, (value) => this.events.changed(column.code, value));
+    const control = fieldControl(column, { t, ...about }, (value, written) =>
+      this.events.changed(column.code, value, written),
+    );
     this.controls.set(column.code, control);
     return control.element;
   }
 
-  /** Shows an object's values. @param source undefined = it is not saved yet */
-  show(fields: Fields, state: FormState, source: FileSource | undefined): void {
-    this.problem.textContent = "";
-    for (const [code, control] of this.controls) control.show(fields[code]);
+  /**
+   * Shows an object's values. What is written the same is left alone.
+   * @param wrong what is written and is no value @param source undefined = it is not saved yet
+   */
+  show(fields: Fields, wrong: Fields, state: FormState, source: FileSource | undefined): void {
+    for (const [code, control] of this.controls) control.show(fields[code], wrong[code]);
     for (const [code, files] of this.files) void files.show(fields[code], source);
     this.element.hidden = false;
     this.state(state);
@@ -209,6 +215,7 @@ export class ObjectForm {
       this.focusTitle();
     }
     this.body.inert = isBusy;
+    for (const one of [this.discarding, this.removing]) one.disabled = isBusy;
     if (isBusy) this.saving.disabled = true;
     else if ((activeElement === this.title || activeElement === document.body) && !this.element.hidden)
       this.focusAgain();
@@ -235,6 +242,19 @@ export class ObjectForm {
     const [first] = this.controls.values();
     if (first) first.focus();
     else this.title.focus();
+  }
+
+  /** Another object is shown: what was said of the one before is of no use. */
+  forget(): void {
+    this.problem.textContent = "";
+    this.news.hidden = true;
+    for (const control of this.controls.values()) control.tell("");
+  }
+
+  /** Says what others have done to it. "" = nothing */
+  tellNews(text: string): void {
+    this.news.textContent = text;
+    this.news.hidden = text === "";
   }
 
   focusTitle(): void {

@@ -1,22 +1,18 @@
 import { type ColumnInfo, isServerError, type MapId } from "../../map-server.js";
 import type { Edits } from "../edits.js";
-import type { Draft } from "./drafts.js";
+import type { Sent } from "./drafts.js";
 import type { Done } from "./edit-stack.js";
-import type { Fields, Values } from "./merge.js";
+import type { Fields, Loaded } from "./merge.js";
 
 /** Objects of a layer at the server, as they are edited: with the values of all languages, and their versions. All throw ServerError. */
 
-export interface Loaded extends Values {
-  readonly id: number;
-  readonly etag: string | undefined;
-}
 interface Answered {
   readonly id: number;
   readonly fields: Fields;
   readonly geom?: GeoJSON.Geometry | null;
 }
 interface HistoryAnswer {
-  readonly entries: readonly { readonly id: number }[];
+  readonly entries: readonly { readonly id: number; readonly by: string | null }[];
 }
 /** What a constraint allows. */
 export interface Constraint {
@@ -69,17 +65,20 @@ export class ObjectStore {
     return { id, fields, geom: geom ?? null, etag: main.etag };
   }
 
-  /** Saves what a draft says. @throws ServerError 412 when it was made of something that is not there any more */
-  async save({ id, key, base, change }: Draft): Promise<Loaded> {
-    const { fields, geom } = change;
+  /**
+   * @param id undefined = a new object
+   * @throws ServerError 412 when it was made of something that is not there any more
+   */
+  async save(id: number | undefined, { key, change: { fields, geom }, match }: Sent): Promise<Loaded> {
     const body = { fields, ...(geom !== undefined && { geom }) };
     const query = { returnGeom: 1, lng: this.languages[0] };
     const saved =
       id === undefined
         ? await this.one("POST", ["objects"], query, { body, key })
-        : await this.one("PUT", ["objects", String(id)], query, { body, match: base?.etag });
+        : await this.one("PUT", ["objects", String(id)], query, { body, key, match });
     if (this.localized.length === 0) return this.joined(saved, []);
-    return (await this.read(saved.value.id)) ?? this.joined(saved, []);
+    // It is saved: what it is now in other languages may be asked later.
+    return (await this.read(saved.value.id).catch(() => undefined)) ?? this.joined(saved, []);
   }
 
   async remove(ids: readonly number[], key: string): Promise<void> {
@@ -87,13 +86,15 @@ export class ObjectStore {
     await this.send("POST", ["objects", "bulk"], { body, key });
   }
 
-  /** The last thing that was done to objects, at once. */
+  /** The last thing that was done to objects, at once, by whoever asks: others may have changed them since. */
   async last(objects: readonly number[]): Promise<Done | undefined> {
-    const query = { limit: 1 };
+    const query = { limit: 10 };
     const { entries } = await this.send<HistoryAnswer>("GET", ["objects", String(objects[0]), "history"], {
       query,
     });
-    return entries[0] && { entry: entries[0].id, objects };
+    const own = this.edits.loginOf(this.mapId.project)?.toLowerCase();
+    const entry = entries.find(({ by }) => by?.toLowerCase() === own);
+    return entry && { entry: entry.id, objects };
   }
 
   /** Undoes something, and tells what has done that. */
@@ -101,6 +102,12 @@ export class ObjectStore {
     const body = { group: objects.length > 1 ? 1 : 0 };
     await this.send("POST", ["history", String(entry), "undo"], { body, key });
     return (await this.last(objects)) ?? { entry, objects };
+  }
+
+  /** Gives a column of objects a value, of all or of none. */
+  async change(ids: readonly number[], fields: Fields, key: string): Promise<void> {
+    const body = ids.map((id) => ({ op: "update", id, fields }));
+    await this.send("POST", ["objects", "bulk"], { query: { lng: this.languages[0] }, body, key });
   }
 
   async attach(id: number, column: string, file: File, key: string): Promise<void> {

@@ -1,24 +1,26 @@
-import { isServerError } from "../../map-server.js";
-import type { Decision } from "./conflict-dialog.js";
-import type { Draft, Drafts } from "./drafts.js";
+import { isServerError } from "../../server-error.js";
+import { newKey } from "../new-key.js";
+import type { Draft, Drafts, Sent } from "./drafts.js";
 import {
-  type Change,
   type Conflict,
+  changedSince,
+  type Decision,
   isEmpty,
+  type Loaded,
   merged,
+  rebased,
   type Values,
   withField,
   withGeometry,
   yielding,
 } from "./merge.js";
-import type { Loaded, ObjectStore } from "./object-store.js";
 
 /** The object that is edited: what the server has of it, and what is changed of that. Does not depend on the DOM. */
 
 /** How a save ended. */
 export type SaveEnd =
-  /** The server has it. */
-  | { readonly kind: "saved"; readonly id: number }
+  /** The server has it. @param isPart it was what was sent before, and there is more to be saved */
+  | { readonly kind: "saved"; readonly id: number; readonly isPart: boolean }
   /** Nothing was left to be changed. */
   | { readonly kind: "same" }
   /** It shall not be decided now. */
@@ -26,14 +28,24 @@ export type SaveEnd =
   /** Somebody has deleted the object. */
   | { readonly kind: "gone" };
 
-export class OpenObject {
-  /** Columns in which something is written that is no value. */
-  private readonly wrong = new Set<string>();
+/** Objects at the server. @throws ServerError */
+export interface ObjectAccess {
+  /** Undefined when there is none any more. */
+  read(id: number): Promise<Loaded | undefined>;
+  save(id: number | undefined, sent: Sent): Promise<Loaded>;
+}
 
+/** Whether nobody knows what the server has done. */
+const isUncertain = (error: unknown): boolean =>
+  !isServerError(error) || error.status === 0 || error.status >= 502;
+
+export class OpenObject {
   constructor(
     private draft: Draft,
-    private readonly store: Pick<ObjectStore, "read" | "save">,
+    private readonly store: ObjectAccess,
     private readonly drafts: Pick<Drafts, "put" | "remove">,
+    /** There is no room for it in the browser. */
+    private readonly unkept: () => void = () => undefined,
   ) {}
 
   get id(): number | undefined {
@@ -46,11 +58,22 @@ export class OpenObject {
 
   /** Whether there is something that the server does not have. */
   get isDraft(): boolean {
-    return !isEmpty(this.draft.change) || this.wrong.size > 0;
+    const { change, drawn, sent } = this.draft;
+    return !isEmpty(change) || this.hasWrong || drawn !== undefined || sent !== undefined;
+  }
+
+  /** What is written and is no value, by column. */
+  get wrong(): Readonly<Record<string, unknown>> {
+    return this.draft.wrong ?? {};
   }
 
   get hasWrong(): boolean {
-    return this.wrong.size > 0;
+    return Object.keys(this.wrong).length > 0;
+  }
+
+  /** What is drawn, and not ended. */
+  get drawn(): Draft["drawn"] {
+    return this.draft.drawn;
   }
 
   /** As it would be saved. */
@@ -60,28 +83,51 @@ export class OpenObject {
     return { fields: { ...base?.fields, ...change.fields }, geom };
   }
 
-  /** @param value undefined = what is written is none */
-  set(code: string, value: unknown): void {
-    if (value === undefined) this.wrong.add(code);
+  /** @param value undefined = what is written is none @param written what it is then, as the control has it */
+  set(code: string, value: unknown, written?: unknown): void {
+    const { [code]: _, ...others } = this.wrong;
+    const { draft } = this;
+    if (value === undefined) this.keep({ ...draft, wrong: { ...others, [code]: written ?? null } });
     else {
-      this.wrong.delete(code);
-      this.change(withField(this.draft.change, this.draft.base?.fields ?? {}, code, value));
+      const change = withField(draft.change, draft.base?.fields ?? {}, code, value);
+      this.keep({ ...draft, wrong: others, change });
     }
   }
 
   setGeometry(geom: GeoJSON.Geometry | null): void {
-    this.change(withGeometry(this.draft.change, this.draft.base?.geom, geom));
+    const { drawn: _, ...draft } = this.draft;
+    this.keep({ ...draft, change: withGeometry(draft.change, draft.base?.geom, geom) });
   }
 
-  discard(): void {
-    this.wrong.clear();
-    this.change({ fields: {} });
+  setDrawn(drawn: Draft["drawn"]): void {
+    const { drawn: _, ...draft } = this.draft;
+    this.keep({ ...draft, ...(drawn && { drawn }) });
   }
 
-  /** The server has another state of it, such as after a file was attached. */
-  rebase(loaded: Loaded): void {
-    const { change } = merged(this.draft.base ?? loaded, this.draft.change, loaded);
-    this.keep({ ...this.draft, id: loaded.id, base: loaded, change });
+  /** @returns what was discarded, to be brought back */
+  discard(): Draft {
+    const { draft } = this;
+    const { wrong: _wrong, drawn: _drawn, sent: _sent, ...rest } = draft;
+    this.keep({ ...rest, change: { fields: {} } });
+    return draft;
+  }
+
+  /** The server has another state of it. @returns whether both have changed the same, which is decided at the next save */
+  rebase(loaded: Loaded): boolean {
+    const { draft, conflicts } = rebased(this.draft, loaded);
+    this.keep(draft);
+    return conflicts.length > 0;
+  }
+
+  /** Takes what was written in another tab, but for what was written here. @returns whether there was something */
+  adopt({ change: theirs, base }: Draft): boolean {
+    const { change, base: own } = this.draft;
+    if (base?.etag !== own?.etag) return false;
+    const fields = { ...theirs.fields, ...change.fields };
+    const geom = change.geom === undefined ? theirs.geom : change.geom;
+    const isNews = Object.keys(fields).length > Object.keys(change.fields).length || geom !== change.geom;
+    if (isNews) this.keep({ ...this.draft, change: geom === undefined ? { fields } : { fields, geom } });
+    return isNews;
   }
 
   /** Makes it a new object, for the one that it was of is gone. */
@@ -89,21 +135,32 @@ export class OpenObject {
     const { fields, geom } = this.values;
     this.drafts.remove(this.draft);
     const { svc_id: _, ...own } = fields;
-    this.keep({ ...this.draft, id: undefined, base: undefined, change: { fields: own, geom } });
+    const { sent: _sent, ...draft } = this.draft;
+    this.keep({ ...draft, key: newKey(), id: undefined, base: undefined, change: { fields: own, geom } });
   }
 
   /** @throws ServerError */
   async save(ask: (conflicts: readonly Conflict[]) => Promise<Decision | undefined>): Promise<SaveEnd> {
     for (;;) {
-      const { id } = this.draft;
+      const { id, sent: before, base, change } = this.draft;
+      if (!before && isEmpty(change)) return { kind: "same" };
+      // Before it is sent: the page may be closed before there is an answer.
+      const sent = before ?? { key: newKey(), change, match: base?.etag };
+      this.keep({ ...this.draft, sent });
       try {
-        const saved = await this.store.save(this.draft);
-        this.drafts.remove(this.draft);
-        this.keep({ ...this.draft, id: saved.id, base: saved, change: { fields: {} } });
-        return { kind: "saved", id: saved.id };
+        const saved = await this.store.save(id, sent);
+        this.saved(saved, sent);
+        const isPart = before !== undefined && !isEmpty(this.draft.change);
+        return { kind: "saved", id: saved.id, isPart };
       } catch (error) {
+        if (isUncertain(error)) throw error;
+        const { sent: _, ...draft } = this.draft;
+        this.keep(draft);
         const status = isServerError(error) ? error.status : undefined;
-        if (id === undefined || (status !== 412 && status !== 404)) throw error;
+        const isOvertaken = id !== undefined && (status === 412 || status === 404);
+        // What was sent before may have been mended since.
+        if (before && !isOvertaken) continue;
+        if (!isOvertaken) throw error;
         const theirs = await this.store.read(id);
         if (!theirs) return { kind: "gone" };
         if (status === 404) throw error;
@@ -111,6 +168,14 @@ export class OpenObject {
         if (end) return end;
       }
     }
+  }
+
+  /** The server has what was sent; what was written meanwhile is still to be saved. */
+  private saved(saved: Loaded, { change }: Sent): void {
+    const { sent: _, ...draft } = this.draft;
+    if (draft.id === undefined) this.drafts.remove(draft);
+    const rest = changedSince(draft.base, change, draft.change);
+    this.keep({ ...draft, id: saved.id, base: saved, change: rest });
   }
 
   /** Puts the change on what others have made; undefined = it can be saved then. */
@@ -126,13 +191,9 @@ export class OpenObject {
     return isEmpty(change) ? { kind: "same" } : undefined;
   }
 
-  private change(change: Change): void {
-    this.keep({ ...this.draft, change });
-  }
-
   private keep(draft: Draft): void {
     this.draft = draft;
-    if (isEmpty(draft.change)) this.drafts.remove(draft);
-    else this.drafts.put(draft);
+    if (!this.isDraft) this.drafts.remove(draft);
+    else if (!this.drafts.put(draft)) this.unkept();
   }
 }

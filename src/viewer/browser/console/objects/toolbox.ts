@@ -10,12 +10,15 @@ export interface ToolboxEvents {
   undo(): void;
   redo(): void;
   removeMarked(): void;
+  /** Gives those that are marked, or all that are listed, the same value. */
+  change(): void;
   openDraft(): void;
 }
 export interface ToolboxState {
   readonly canUndo: boolean;
   readonly canRedo: boolean;
   readonly marked: number;
+  readonly listed: number;
   /** How many are not open. */
   readonly drafts: number;
   readonly isReady: boolean;
@@ -28,6 +31,7 @@ export class Toolbox {
   private readonly making = h("span", { class: "object-tools" });
   private readonly undo: HTMLButtonElement;
   private readonly redo: HTMLButtonElement;
+  private readonly changing: HTMLButtonElement;
   private readonly removing: HTMLButtonElement;
   private readonly drafts: HTMLButtonElement;
 
@@ -48,12 +52,13 @@ export class Toolbox {
       );
     this.undo = tool(t("undo"), "Ctrl+Z", () => events.undo(), "undo");
     this.redo = tool(t("redo"), "Ctrl+Shift+Z", () => events.redo(), "redo");
+    this.changing = button({ class: "button small worded", hidden: true }, () => events.change());
     this.removing = button({ class: "button small worded danger", hidden: true }, () =>
       events.removeMarked(),
     );
     this.drafts = button({ class: "button small worded", hidden: true }, () => events.openDraft());
     const history = h("span", { class: "object-tools" }, this.undo, this.redo);
-    this.elements = [this.making, history, this.removing, this.drafts];
+    this.elements = [this.making, history, this.changing, this.removing, this.drafts];
   }
 
   /** What kinds of objects can be made. */
@@ -68,10 +73,13 @@ export class Toolbox {
     this.making.replaceChildren(...kinds.map(entry));
   }
 
-  update({ canUndo, canRedo, marked, drafts, isReady }: ToolboxState): void {
+  update({ canUndo, canRedo, marked, listed, drafts, isReady }: ToolboxState): void {
     const { t } = this;
     this.undo.disabled = !canUndo;
     this.redo.disabled = !canRedo;
+    this.changing.hidden = !isReady || listed < 2;
+    const change = marked > 0 ? t("changeMarked", { n: marked }) : t("changeListed");
+    this.changing.replaceChildren(icon("pencil"), change);
     this.removing.hidden = marked === 0;
     this.removing.replaceChildren(icon("trash"), t("deleteMarked", { n: marked }));
     this.drafts.hidden = drafts === 0;

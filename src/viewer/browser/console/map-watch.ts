@@ -1,0 +1,72 @@
+import { type ChangedArea, LiveChanges } from "../live-changes.js";
+import { type MapServer, ServerError } from "../map-server.js";
+import type { MapCanvas } from "./map-canvas.js";
+import type { ObjectEditing } from "./object-editing.js";
+import type { OpenMap } from "./open-map.js";
+import type { Workplace } from "./workplace.js";
+
+export interface WatchParts {
+  readonly place: Workplace;
+  readonly server: MapServer;
+  readonly map: OpenMap;
+  readonly canvas: MapCanvas;
+  readonly objects: ObjectEditing;
+}
+export interface WatchEvents {
+  /** The open map is not there any more, or not for this user. */
+  closed(): void;
+  /** The session has ended while nothing was asked for. */
+  sessionEnded(): void;
+}
+
+/** Shows what others change in the open map: its tiles, its tree, the table of objects and the object that is open. */
+export class MapWatch {
+  private readonly live: LiveChanges;
+
+  constructor(
+    private readonly parts: WatchParts,
+    private readonly events: WatchEvents,
+  ) {
+    this.live = new LiveChanges({
+      changed: (areas, layers) => this.changed(areas, layers),
+      mapChanged: () => void this.mapChanged(),
+      mapUnwatched: () => void this.mapChanged(),
+      sessionDoubtful: () => void this.checkSession(),
+    });
+  }
+
+  /** Hears of the map that is open, if one is. @param shownSince when it was asked for, in milliseconds since the page was opened */
+  follow(shownSince: number): void {
+    const { place, server } = this.parts;
+    if (place.mapId) this.live.open(server.changes(place.mapId), shownSince);
+    else this.close();
+  }
+
+  close(): void {
+    this.live.close();
+  }
+
+  private changed(areas: readonly ChangedArea[] | undefined, layers: readonly number[] | undefined): void {
+    const { canvas, objects } = this.parts;
+    canvas.tiles.renew(areas);
+    objects.changed(layers);
+  }
+
+  private async mapChanged(): Promise<void> {
+    try {
+      await this.parts.map.follow();
+    } catch (error) {
+      const status = error instanceof ServerError ? error.status : 0;
+      if (status === 401) await this.checkSession();
+      else if (status === 403 || status === 404) this.events.closed();
+    }
+  }
+
+  private async checkSession(): Promise<void> {
+    const { place, server } = this.parts;
+    const { mapId } = place;
+    if (!mapId || (await server.checkSession(mapId.project))) return;
+    this.close();
+    this.events.sessionEnded();
+  }
+}

@@ -1,0 +1,5 @@
+/** Some random name. `crypto.randomUUID` is for pages by HTTPS only. */
+export const newKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join(
+    "",
+  );

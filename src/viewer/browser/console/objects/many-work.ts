@@ -1,0 +1,94 @@
+import { confirmed } from "../confirmed.js";
+import { newKey } from "../new-key.js";
+import { askValue, changeableColumns } from "./change-dialog.js";
+import { isSame } from "./merge.js";
+import { isFinal } from "./object-store.js";
+import type { Surroundings } from "./surroundings.js";
+
+/** What is done with several objects at once, in one transaction. */
+
+/** More are neither read nor sent at once. */
+const mostChanged = 20_000;
+
+export interface ManyWorkEvents {
+  removed(ids: readonly number[]): void;
+  changed(ids: readonly number[]): Promise<void>;
+  undo(): void;
+}
+
+export class ManyWork {
+  /** What was asked for without an answer yet: it is done once, however often it is asked for. */
+  private asked: { readonly what: string; readonly key: string } | undefined;
+
+  constructor(
+    private readonly around: Surroundings,
+    private readonly events: ManyWorkEvents,
+  ) {}
+
+  async remove(ids: readonly number[]): Promise<void> {
+    const { parts, known, tasks, drafts, done, renewed } = this.around;
+    const { root, locale, toasts } = parts;
+    const { t } = locale;
+    const n = ids.length;
+    if (n === 0 || !known || tasks.isBusy) return;
+    const isSure = await confirmed(
+      { root, locale },
+      { title: t("deleteObjects", { n }), text: t("deleteObjectsText"), action: t("delete") },
+    );
+    if (!isSure) return;
+    await tasks.run(async () => {
+      await this.once(`delete ${ids}`, (key) => known.store.remove(ids, key));
+      for (const id of ids) drafts.remove({ id, key: "" });
+      this.events.removed(ids);
+      await done.note(ids);
+      renewed();
+      toasts.show(t("objectsDeleted", { n }), "plain", { label: t("undo"), press: () => this.events.undo() });
+    });
+  }
+
+  /** Gives objects the same value in one column. @param marked none = all that the table lists */
+  async change(marked: readonly number[]): Promise<void> {
+    const { parts, known, tasks, of, table, done } = this.around;
+    const { root, locale, toasts } = parts;
+    const { t } = locale;
+    const n = marked.length || (table.total ?? 0);
+    if (n === 0 || !known || tasks.isBusy) return;
+    const columns = changeableColumns(known.columns);
+    if (columns.length === 0) return;
+    if (n > mostChanged) {
+      toasts.show(t("changeTooMany", { n: mostChanged }), "bad");
+      return;
+    }
+    const { languages } = of;
+    const asked = await askValue({ root, locale }, columns, { languages, constraints: known.constraints }, n);
+    if (!asked) return;
+    const { code } = asked.column;
+    await tasks.run(async () => {
+      const which = { limit: mostChanged, ...(marked.length > 0 && { ids: marked }) };
+      const found = await table.values(code, which);
+      // Of an object that has it already the history would tell of something else.
+      const ids = found.filter(({ fields }) => !isSame(fields?.[code], asked.value)).map(({ id }) => id);
+      const fields = { [code]: asked.value };
+      if (ids.length > 0) {
+        await this.once(`change ${JSON.stringify([ids, fields])}`, (key) =>
+          known.store.change(ids, fields, key),
+        );
+        await done.note(ids);
+        await this.events.changed(ids);
+      }
+      const undo = { label: t("undo"), press: () => this.events.undo() };
+      toasts.show(t("objectsChanged", { n: ids.length }), "plain", ids.length > 0 ? undo : undefined);
+    });
+  }
+
+  private async once(what: string, send: (key: string) => Promise<void>): Promise<void> {
+    if (this.asked?.what !== what) this.asked = { what, key: newKey() };
+    try {
+      await send(this.asked.key);
+    } catch (error) {
+      if (isFinal(error)) this.asked = undefined;
+      throw error;
+    }
+    this.asked = undefined;
+  }
+}
