@@ -40,8 +40,8 @@ export interface TapRun {
 const jobs = 4;
 const groupProgram = fileURLToPath(new URL("group.js", import.meta.url));
 const nodeOptions = ["--import", fileURLToPath(new URL("plain-promises.js", import.meta.url))];
-/** Of one test, unless it asks for more. */
-const timeoutSeconds = 300;
+/** Of a file and each of its tests, unless they ask for more: several times what the longest of them takes on a slow machine. */
+const timeoutSeconds = 1_200;
 /** Of a whole file: above what any test asks for. */
 const longestMs = 30 * 60_000;
 /** What is shown of the standard error of a file that fails. */
