@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
+import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { failuresOf } from "./failures.js";
 import { groupsOf, type Part, partsOf } from "./groups.js";
@@ -38,6 +40,12 @@ export interface TapRun {
  * fifth of its time was left.
  */
 const jobs = 4;
+/**
+ * Programs that want a processor, for each there is. With more of them two files run at a time until there are fewer: on a slow
+ * machine four get no more done than two, and what each waits for comes late.
+ */
+const mostLoad = 3.5;
+const atLeastJobs = 2;
 const groupProgram = fileURLToPath(new URL("group.js", import.meta.url));
 const nodeOptions = ["--import", fileURLToPath(new URL("plain-promises.js", import.meta.url))];
 /** Of a file and each of its tests, unless they ask for more: several times what the longest of them takes on a slow machine. */
@@ -78,9 +86,19 @@ export async function runTap(run: TapRun): Promise<Counts> {
   );
   const byFile = new Map<string, Outcome>();
   const times = new Times();
+  let running = 0;
+  const calm = async () => {
+    while (running >= atLeastJobs && loadavg()[0]! > mostLoad * availableParallelism() && !run.signal.aborted)
+      await delay(1_000);
+  };
   const work = async (lane: (readonly string[])[]) => {
-    for (let group = lane.shift(); group && !run.signal.aborted; group = lane.shift()) {
+    for (;;) {
+      if (lane.length > 0) await calm();
+      const group = lane.shift();
+      if (!group || run.signal.aborted) return;
+      running++;
       const { outcomes, left } = await runGroup(group, { ...run, environment }, times);
+      running--;
       for (const [file, outcome] of outcomes) byFile.set(file, outcome);
       if (left.length > 0) lane.unshift(left);
     }

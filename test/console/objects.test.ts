@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import t from "tap";
 import { startServer } from "../support/server.js";
-import { openPage, soon, startBrowser } from "../viewer/support.js";
+import { openPage, soon, startBrowser, until } from "../viewer/support.js";
 import { accessible, signIn } from "./support.js";
 
 /** Objects are made, changed, deleted and brought back in the console, by pointers and by keys, and nothing is lost by it. */
@@ -250,8 +250,10 @@ t.test("objects are drawn, by a pointer and by keys alone", async (t) => {
   await page.keyboard.press("Space");
   await page.keyboard.press("ArrowRight");
   await page.waitForSelector(".map.by-keys");
-  // The map glides to its new middle.
-  await page.waitForTimeout(1_000);
+  // The map glides to its new middle: 80 pixels from the first vertex.
+  const middleOf = (selector: string) =>
+    `(({ left, right }) => (left + right) / 2)(document.querySelector("${selector}").getBoundingClientRect())`;
+  await until(page, `Math.abs(${middleOf(".map.drawing")} - ${middleOf(".shape-dot")}) > 70`);
   await page.keyboard.press("Space");
   await page.keyboard.press("Enter");
   await page.waitForSelector(".object-geometry-text:has-text('2 vertices')");
