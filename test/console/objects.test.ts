@@ -1,4 +1,4 @@
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import t from "tap";
 import { startServer } from "../support/server.js";
 import { openPage, soon, startBrowser, until } from "../viewer/support.js";
@@ -56,6 +56,15 @@ async function openTable(page: Page): Promise<void> {
 }
 const row = (page: Page, text: string) => page.locator(`.table-rows .table-row:has-text("${text}")`);
 const field = (page: Page, code: string) => page.locator(`#object-field-${code}`);
+/** Where it is when the map does not glide any more. */
+async function restingBox(one: Locator): Promise<Awaited<ReturnType<Locator["boundingBox"]>>> {
+  for (let before = await one.boundingBox(); ; ) {
+    await one.page().waitForTimeout(400);
+    const now = await one.boundingBox();
+    if (before && now && before.x === now.x && before.y === now.y) return now;
+    before = now;
+  }
+}
 const save = (page: Page) => page.click(".object-editor .button.main");
 const area = (x: number) => ({
   type: "Polygon",
@@ -185,7 +194,7 @@ t.test("a vertex is moved, added and taken away on the map, and all of it undone
   t.equal(await page.locator(".shape-handle.vertex").count(), 4);
   await accessible(t, page, "a shape with its handles");
   const before = (await object("shapes", 1)).geom!.coordinates as unknown as [[number, number][]];
-  const handle = await page.locator(".shape-handle.vertex").nth(2).boundingBox();
+  const handle = await restingBox(page.locator(".shape-handle.vertex").nth(2));
   await page.mouse.move(handle!.x + 16, handle!.y + 16);
   await page.mouse.down();
   await page.mouse.move(handle!.x + 46, handle!.y + 36, { steps: 4 });
@@ -223,6 +232,74 @@ t.test("a vertex is moved, added and taken away on the map, and all of it undone
   t.equal(await page.locator(".object-editor .unsaved").isVisible(), false, "Escape takes all steps back");
   await page.context().close();
 });
+
+t.test(
+  "what is drawn and reshaped meets its neighbours, and with Alt lies where it is pressed",
+  async (t) => {
+    // With more digits than what is pressed has.
+    const [east, south] = [8.123456789012, 0.987654321098];
+    const ring = [
+      [0, 1],
+      [east, south],
+      [east, 9],
+      [0, 9],
+      [0, 1],
+    ];
+    await made(
+      "meeting",
+      [title],
+      [{ fields: { title: "First" }, geom: { type: "Polygon", coordinates: [ring] } }],
+    );
+    const { page } = await opened("meeting");
+    await row(page, "First").click();
+    await page.click("button:has-text('Reshape')");
+    const corner = await restingBox(page.locator(".shape-handle.vertex").nth(1));
+    const [x, y] = [corner!.x + corner!.width / 2, corner!.y + corner!.height / 2];
+    await page.locator(".draw-bar .button:has-text('Cancel')").click();
+    await page.keyboard.press("Escape");
+    await page.waitForSelector(".object-editor", { state: "hidden" });
+
+    const marks = () => page.locator(".shape-snap").count();
+    const draw = async (name: string, isFree: boolean) => {
+      await page.click("[data-kind='Polygon']");
+      await page.waitForSelector(".map.drawing");
+      // Until the neighbours are read.
+      for (let at = 5; (await marks()) === 0; at = 11 - at) {
+        await page.mouse.move(x + at, y + 4);
+        await page.waitForTimeout(50);
+      }
+      if (isFree) await page.keyboard.down("Alt");
+      for (const [dx, dy] of [
+        [5, 5],
+        [90, 4],
+        [60, 70],
+      ] as const) {
+        await page.mouse.move(x + dx, y + dy, { steps: 2 });
+        await soon(t).equal(marks, dx === 5 && !isFree ? 1 : 0);
+        await page.mouse.click(x + dx, y + dy);
+      }
+      if (isFree) await page.keyboard.up("Alt");
+      await page.locator(".draw-bar .main").click();
+      await field(page, "title").fill(name);
+      await page.keyboard.press("Enter");
+      await page.waitForSelector(".toast:has-text('Saved.')");
+      await soon(t).equal(async () => (await titles("meeting")).includes(name), true);
+      await page.keyboard.press("Escape");
+      await page.waitForSelector(".object-editor", { state: "hidden" });
+    };
+    const firstOf = async (name: string) => {
+      const found = (await objects("meeting")).find(({ fields }) => fields.title === name)!;
+      return (found.geom!.coordinates as unknown as [[number, number][]])[0][0]!;
+    };
+    await draw("Drawn to it", false);
+    const met = ((await object("meeting", 1)).geom!.coordinates as unknown as [number[][]])[0][1]!;
+    t.ok(String(met[0]).length > "8.1234567".length, "all digits that the server tells");
+    t.same(await firstOf("Drawn to it"), met);
+    await draw("Beside it", true);
+    t.notSame(await firstOf("Beside it"), met);
+    await page.context().close();
+  },
+);
 
 t.test("objects are drawn, by a pointer and by keys alone", async (t) => {
   await made("drawn", [title], [{ fields: { title: "First" }, geom: area(8) }]);
@@ -320,6 +397,8 @@ t.test("what is not saved outlives the page and the session", async (t) => {
   await page.fill("#sign-in-password", "adminadmin");
   await page.keyboard.press("Enter");
   await soon(t).same(() => titles("kept"), ["Changed"]);
+  // Before the page knows that it is saved it would keep it.
+  await page.waitForSelector(".toast:has-text('Saved.')");
   await page.reload();
   await page.waitForSelector(".tree-choose");
   await openTable(page);

@@ -75,16 +75,6 @@ t.test("what is written has colours, and nothing of it is against the policy of 
   const kinds = ["/* of a town */", "@road", "#aa5500", "#layer", "line-color", "2"].map(colourOf);
   t.notOk(kinds.includes(undefined), JSON.stringify(kinds));
   t.equal(new Set(kinds).size, kinds.length, "each kind has a colour of its own");
-  // Written over a selection that the editor has not heard of yet.
-  const atOnce = "#layer { line-width: 3; }";
-  await page.evaluate(`(() => {
-    const { shadowRoot } = document.querySelector(".style-code");
-    const content = shadowRoot.querySelector(".cm-content");
-    content.focus();
-    getSelection().setBaseAndExtent(content, 0, content, content.childNodes.length);
-    document.execCommand("insertText", false, ${JSON.stringify(atOnce)});
-  })()`);
-  await soon(t).equal(() => styleText(page), atOnce);
   t.same(problems, []);
   await page.click(".cm-content");
   await page.keyboard.press("Control+a");

@@ -12,6 +12,7 @@ import {
   withPart,
 } from "./shape.js";
 import { ShapeView } from "./shape-view.js";
+import type { Snapping } from "./snapping.js";
 
 /** Draws shapes on the map and changes them, one at a time. A bar over the map tells how, and has its buttons. */
 
@@ -35,6 +36,7 @@ export class GeometryTools {
   constructor(
     private readonly view: MapView,
     private readonly t: Translate,
+    private readonly snapping: Snapping,
   ) {
     this.element.setAttribute("aria-label", t("geometry"));
     this.element.append(this.hint, this.actions);
@@ -86,7 +88,7 @@ export class GeometryTools {
         },
         ended: end,
       };
-      const drawing = new Drawing(this.view, kind, events, begun);
+      const drawing = new Drawing(this.view, this.snapping, kind, events, begun);
       this.begin(t(hints[kind]), [this.button("cancel", false, () => drawing.cancel()), finish], drawing);
       this.view.map.getContainer().focus({ preventScroll: true });
     });
@@ -160,7 +162,7 @@ export class GeometryTools {
           },
         },
       );
-      const shown = new ShapeView(view.map, t, shape, {
+      const shown = new ShapeView(view.map, t, this.snapping, shape, {
         changed: set,
         crowded: (isCrowded) => {
           this.hint.textContent = t(isCrowded ? "reshapeCrowded" : "reshapeHint");
@@ -176,16 +178,18 @@ export class GeometryTools {
   }
 
   private begin(hint: string, actions: readonly HTMLElement[], running: Running): void {
-    this.hint.textContent = hint;
+    this.hint.textContent = `${hint} ${this.t("snapHint")}`;
     this.actions.replaceChildren(...actions);
     this.element.hidden = false;
     this.running = running;
+    this.snapping.begin();
     this.view.map.doubleClickZoom.disable();
     document.addEventListener("keydown", this.key, { capture: true });
   }
 
   private ended(): void {
     this.running = undefined;
+    this.snapping.end();
     this.view.take = undefined;
     this.element.hidden = true;
     this.view.map.doubleClickZoom.enable();
