@@ -1,5 +1,4 @@
 import { pathToFileURL } from "node:url";
-import root from "tap";
 import { end, share } from "./support/whole-process.js";
 import { ofProcessors } from "./times.js";
 
@@ -7,6 +6,10 @@ import { ofProcessors } from "./times.js";
  * `node dist/test/group.js FILE …`: test files in one process, one after the other. To load the program and tap takes longer
  * than most of the files. Each is a test of its own in the output, with its teardown at its end, and a line with its times.
  */
+
+// Off the arguments before tap reads them: it makes names of folders of all of them, which would be too long.
+const files = process.argv.splice(2);
+const { default: root } = await import("tap");
 
 /** What the files call on tap's object, which is the whole process's: here it is the current file's. */
 const used = ["test", "teardown", "comment", "setTimeout", "testdir", "ok", "equal", "pass"] as const;
@@ -25,7 +28,7 @@ const processors = () => {
 };
 
 share();
-for (const path of process.argv.slice(2)) {
+for (const path of files) {
   const begun = { wall: performance.now(), cpu: processors() };
   await own.test(path, { timeout: longestMs }, async (test) => {
     file = test as unknown as typeof file;

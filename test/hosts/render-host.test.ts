@@ -175,20 +175,20 @@ t.test("a call beyond the queue is refused, one that is aborted leaves it", asyn
 });
 
 t.test("a task that is refused as it waited for too long is not drawn later", async (t) => {
-  const flags = { ...settingsOf(database), "render.concurrency": 1, "tiles.deadlineMs": 500 };
+  const flags = { ...settingsOf(database), "render.concurrency": 1, "tiles.deadlineMs": 3_000 };
   const host = startRenderHost(loadConfig({ environment: {}, flags }), quietLog);
   t.teardown(() => host.stop());
   await host.whenReady();
   const long = (seconds: number) => host.call("metatile", sleepy(seconds, 6), { deadlineMs: longMs });
-  const drawn = long(0.35);
-  await t.rejects(long(0.36), failure("busy"));
+  const drawn = long(0.7);
+  await t.rejects(long(0.75), failure("busy"));
   await drawn;
   const sql = new pg.Client({ connectionString: database.url });
   await sql.connect();
   t.teardown(() => sql.end());
   for (let n = 0; n < 10; n++) {
     const { rows } = await sql.query("select from pg_stat_activity where strpos(query, 'sleep(' || $1) > 0", [
-      "0.36",
+      "0.75",
     ]);
     t.equal(rows.length, 0);
     await delay(50);

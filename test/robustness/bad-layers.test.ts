@@ -46,7 +46,7 @@ const server: TestServer = await startServer({
     externalHosts: [host],
     "externalLayers.privateAddresses": true,
     "externalLayers.retrySeconds": 1,
-    "tiles.deadlineMs": 4_000,
+    "tiles.deadlineMs": 8_000,
     statementTimeoutMs: 1_000,
   },
 });

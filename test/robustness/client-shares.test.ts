@@ -11,7 +11,7 @@ const server = await startServer({
   config: {
     trustedProxies: ["127.0.0.1"],
     "tiles.queueLength": 16,
-    "tiles.deadlineMs": 3_000,
+    "tiles.deadlineMs": 8_000,
     statementTimeoutMs: 30_000,
   },
 });

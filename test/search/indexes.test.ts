@@ -257,7 +257,7 @@ t.test(
     const before = await present();
     await db.query("select 1");
     // The server has done a statement, and the node does not know yet.
-    link.readyDelayMs = 400;
+    link.readyDelayMs = 3_000;
     const own = keepSearchIndexes(db, quietLog);
     own.kick();
     await waitFor(

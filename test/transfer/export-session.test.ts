@@ -1,17 +1,23 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import t from "tap";
+import t, { type Test } from "tap";
 import { exportFile } from "../../workers/transfer/export/export-file.js";
 import { freshDatabase } from "../support/database.js";
 
+/** Among its own: the folders beside it count as other exports. */
+function exportFolder(t: Test): string {
+  const exports = mkdtempSync(join(tmpdir(), "mapwright-test-"));
+  t.teardown(() => rmSync(exports, { recursive: true }));
+  const folder = join(exports, "one");
+  mkdirSync(folder);
+  return folder;
+}
+
 t.test("PostgreSQL waits for the disk of an export as long as that takes", async (t) => {
   const database = await freshDatabase();
-  const folder = mkdtempSync(join(tmpdir(), "mapwright-test-"));
-  t.teardown(async () => {
-    rmSync(folder, { recursive: true });
-    await database.drop();
-  });
+  t.teardown(() => database.drop());
+  const folder = exportFolder(t);
   // Also while its rows are not read.
   const settings = ["idle_in_transaction_session_timeout", "tcp_user_timeout"];
   const values = settings.map((name, index) => `current_setting('${name}') as v${index}`);
@@ -30,11 +36,8 @@ t.test(
   "an export whose connection is lost, or cannot be opened, says that the database is away",
   async (t) => {
     const database = await freshDatabase();
-    const folder = mkdtempSync(join(tmpdir(), "mapwright-test-"));
-    t.teardown(async () => {
-      rmSync(folder, { recursive: true });
-      await database.drop();
-    });
+    t.teardown(() => database.drop());
+    const folder = exportFolder(t);
     const value = "pg_terminate_backend(pg_backend_pid())::text as v0";
     for (const databaseUrl of [database.url, "postgresql://127.0.0.1:1,127.0.0.1:2/none"])
       t.match(
