@@ -144,15 +144,15 @@ t.test("what is no value, and what is drawn and not ended, outlive the page", as
   const page = await opened("half");
   await page.click("[data-kind='LineString']");
   await page.waitForSelector(".map.drawing");
-  await page.mouse.click(500, 200);
-  await page.mouse.click(620, 200);
+  await page.mouse.click(500, 270);
+  await page.mouse.click(620, 270);
   await field(page, "height").fill("1 metre");
   await again(page);
   await page.click("button:has-text('1 not saved yet')");
   t.equal(await field(page, "height").inputValue(), "1 metre");
   t.equal(await page.locator("[data-code='height'] .field-problem").isVisible(), true);
   await page.waitForSelector(".map.drawing");
-  await page.mouse.click(620, 260);
+  await page.mouse.click(620, 340);
   await field(page, "height").fill("1");
   // It is saved with what is drawn so far.
   await page.keyboard.press("Control+s");

@@ -307,10 +307,10 @@ t.test("objects are drawn, by a pointer and by keys alone", async (t) => {
   await page.click("[data-kind='Polygon']");
   await page.waitForSelector(".map.drawing");
   for (const [x, y] of [
-    [500, 200],
-    [620, 200],
-    [560, 300],
-    [500, 200],
+    [500, 270],
+    [620, 270],
+    [560, 370],
+    [500, 270],
   ] as const)
     await page.mouse.click(x, y);
   await page.waitForSelector(".object-geometry-text:has-text('3 vertices')");
