@@ -60,6 +60,7 @@ const field = (page: Page, code: string) => page.locator(`#object-field-${code}`
 async function restingBox(one: Locator): Promise<Awaited<ReturnType<Locator["boundingBox"]>>> {
   for (let before = await one.boundingBox(); ; ) {
     await one.page().waitForTimeout(400);
+    await until(one.page(), "!document.querySelector('.leaflet-pan-anim, .leaflet-zoom-anim')");
     const now = await one.boundingBox();
     if (before && now && before.x === now.x && before.y === now.y) return now;
     before = now;
@@ -264,7 +265,8 @@ t.test(
       await page.click("[data-kind='Polygon']");
       await page.waitForSelector(".map.drawing");
       // Until the neighbours are read.
-      for (let at = 5; (await marks()) === 0; at = 11 - at) {
+      const end = Date.now() + 60_000;
+      for (let at = 5; (await marks()) === 0 && Date.now() < end; at = 11 - at) {
         await page.mouse.move(x + at, y + 4);
         await page.waitForTimeout(50);
       }
@@ -318,6 +320,8 @@ t.test("objects are drawn, by a pointer and by keys alone", async (t) => {
   await page.keyboard.press("Enter");
   await soon(t).same(() => titles("drawn"), ["First", "Second"]);
   t.equal((await objects("drawn"))[1]?.geom?.type, "Polygon");
+  // Before the page knows of it nothing else is made.
+  await page.waitForSelector(".toast:has-text('Saved.')");
   await page.keyboard.press("Escape");
   await page.waitForSelector(".object-editor", { state: "hidden" });
 
@@ -337,6 +341,7 @@ t.test("objects are drawn, by a pointer and by keys alone", async (t) => {
   await page.keyboard.type("Third");
   await page.keyboard.press("Control+s");
   await soon(t).same(() => titles("drawn"), ["First", "Second", "Third"]);
+  await page.waitForSelector("[aria-label='Undo']:enabled");
   await page.keyboard.press("Escape");
   await page.focus(".table-scroll");
   await page.keyboard.press("Control+z");
