@@ -196,10 +196,15 @@ t.test("a vertex is moved, added and taken away on the map, and all of it undone
   await accessible(t, page, "a shape with its handles");
   const before = (await object("shapes", 1)).geom!.coordinates as unknown as [[number, number][]];
   const handle = await restingBox(page.locator(".shape-handle.vertex").nth(2));
+  // The bar may lie over the vertex, where somebody would move the map first.
+  const barTakes = (events: string) =>
+    page.evaluate(`document.querySelector(".draw-bar").style.pointerEvents = ${JSON.stringify(events)}`);
+  await barTakes("none");
   await page.mouse.move(handle!.x + 16, handle!.y + 16);
   await page.mouse.down();
   await page.mouse.move(handle!.x + 46, handle!.y + 36, { steps: 4 });
   await page.mouse.up();
+  await barTakes("");
   await page.locator(".draw-bar .main").click();
   await save(page);
   await page.waitForSelector(".toast:has-text('Saved.')");
@@ -233,75 +238,6 @@ t.test("a vertex is moved, added and taken away on the map, and all of it undone
   t.equal(await page.locator(".object-editor .unsaved").isVisible(), false, "Escape takes all steps back");
   await page.context().close();
 });
-
-t.test(
-  "what is drawn and reshaped meets its neighbours, and with Alt lies where it is pressed",
-  async (t) => {
-    // With more digits than what is pressed has.
-    const [east, south] = [8.123456789012, 0.987654321098];
-    const ring = [
-      [0, 1],
-      [east, south],
-      [east, 9],
-      [0, 9],
-      [0, 1],
-    ];
-    await made(
-      "meeting",
-      [title],
-      [{ fields: { title: "First" }, geom: { type: "Polygon", coordinates: [ring] } }],
-    );
-    const { page } = await opened("meeting");
-    await row(page, "First").click();
-    await page.click("button:has-text('Reshape')");
-    const corner = await restingBox(page.locator(".shape-handle.vertex").nth(1));
-    const [x, y] = [corner!.x + corner!.width / 2, corner!.y + corner!.height / 2];
-    await page.locator(".draw-bar .button:has-text('Cancel')").click();
-    await page.keyboard.press("Escape");
-    await page.waitForSelector(".object-editor", { state: "hidden" });
-
-    const marks = () => page.locator(".shape-snap").count();
-    const draw = async (name: string, isFree: boolean) => {
-      await page.click("[data-kind='Polygon']");
-      await page.waitForSelector(".map.drawing");
-      // Until the neighbours are read.
-      const end = Date.now() + 60_000;
-      for (let at = 5; (await marks()) === 0 && Date.now() < end; at = 11 - at) {
-        await page.mouse.move(x + at, y + 4);
-        await page.waitForTimeout(50);
-      }
-      if (isFree) await page.keyboard.down("Alt");
-      for (const [dx, dy] of [
-        [5, 5],
-        [90, 4],
-        [60, 70],
-      ] as const) {
-        await page.mouse.move(x + dx, y + dy, { steps: 2 });
-        await soon(t).equal(marks, dx === 5 && !isFree ? 1 : 0);
-        await page.mouse.click(x + dx, y + dy);
-      }
-      if (isFree) await page.keyboard.up("Alt");
-      await page.locator(".draw-bar .main").click();
-      await field(page, "title").fill(name);
-      await page.keyboard.press("Enter");
-      await page.waitForSelector(".toast:has-text('Saved.')");
-      await soon(t).equal(async () => (await titles("meeting")).includes(name), true);
-      await page.keyboard.press("Escape");
-      await page.waitForSelector(".object-editor", { state: "hidden" });
-    };
-    const firstOf = async (name: string) => {
-      const found = (await objects("meeting")).find(({ fields }) => fields.title === name)!;
-      return (found.geom!.coordinates as unknown as [[number, number][]])[0][0]!;
-    };
-    await draw("Drawn to it", false);
-    const met = ((await object("meeting", 1)).geom!.coordinates as unknown as [number[][]])[0][1]!;
-    t.ok(String(met[0]).length > "8.1234567".length, "all digits that the server tells");
-    t.same(await firstOf("Drawn to it"), met);
-    await draw("Beside it", true);
-    t.notSame(await firstOf("Beside it"), met);
-    await page.context().close();
-  },
-);
 
 t.test("objects are drawn, by a pointer and by keys alone", async (t) => {
   await made("drawn", [title], [{ fields: { title: "First" }, geom: area(8) }]);

@@ -363,7 +363,6 @@ export const english = {
   reshapeHint:
     "Drag vertices, or the small dots to add some. With keys: Tab, arrows, Insert, Delete; Enter ends.",
   reshapeCrowded: "There are too many vertices to show all of them. Zoom in to reach each.",
-  snapHint: "It snaps to other objects of the layer; hold Alt to place it freely.",
   vertexOf: "Vertex {n} of {all}",
   addVertex: "Add a vertex",
   wholeObject: "Move all of it",

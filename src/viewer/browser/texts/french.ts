@@ -369,7 +369,6 @@ export const french: Texts = {
   reshapeHint:
     "Tirez les sommets, ou les petits points pour en ajouter. Au clavier : Tab, flèches, Inser, Suppr ; Entrée termine.",
   reshapeCrowded: "Il y a trop de sommets pour tous les montrer. Zoomez pour atteindre chacun.",
-  snapHint: "Il s’accroche aux autres objets de la couche ; avec Alt, non.",
   vertexOf: "Sommet {n} sur {all}",
   addVertex: "Ajouter un sommet",
   wholeObject: "Déplacer le tout",

@@ -375,7 +375,6 @@ export const german: Texts = {
     "Ziehen Sie Stützpunkte, oder kleine Punkte für neue. Mit Tasten: Tab, Pfeile, Einfg, Entf; Enter beendet.",
   reshapeCrowded:
     "Es sind zu viele Stützpunkte, um alle zu zeigen. Zoomen Sie hinein, um jeden zu erreichen.",
-  snapHint: "An anderen Objekten der Ebene rastet es ein; mit Alt nicht.",
   vertexOf: "Stützpunkt {n} von {all}",
   addVertex: "Stützpunkt hinzufügen",
   wholeObject: "Alles verschieben",

@@ -368,7 +368,6 @@ export const spanish: Texts = {
   reshapeHint:
     "Arrastre los vértices, o los puntos pequeños para añadir otros. Con teclas: Tab, flechas, Insert, Supr; Intro termina.",
   reshapeCrowded: "Hay demasiados vértices para mostrarlos todos. Acérquese para alcanzar cada uno.",
-  snapHint: "Se ajusta a otros objetos de la capa; con Alt, no.",
   vertexOf: "Vértice {n} de {all}",
   addVertex: "Añadir un vértice",
   wholeObject: "Mover todo",

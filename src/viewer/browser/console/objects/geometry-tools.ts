@@ -12,7 +12,6 @@ import {
   withPart,
 } from "./shape.js";
 import { ShapeView } from "./shape-view.js";
-import type { Snapping } from "./snapping.js";
 
 /** Draws shapes on the map and changes them, one at a time. A bar over the map tells how, and has its buttons. */
 
@@ -36,7 +35,6 @@ export class GeometryTools {
   constructor(
     private readonly view: MapView,
     private readonly t: Translate,
-    private readonly snapping: Snapping,
   ) {
     this.element.setAttribute("aria-label", t("geometry"));
     this.element.append(this.hint, this.actions);
@@ -88,7 +86,7 @@ export class GeometryTools {
         },
         ended: end,
       };
-      const drawing = new Drawing(this.view, this.snapping, kind, events, begun);
+      const drawing = new Drawing(this.view, kind, events, begun);
       this.begin(t(hints[kind]), [this.button("cancel", false, () => drawing.cancel()), finish], drawing);
       this.view.map.getContainer().focus({ preventScroll: true });
     });
@@ -162,7 +160,7 @@ export class GeometryTools {
           },
         },
       );
-      const shown = new ShapeView(view.map, t, this.snapping, shape, {
+      const shown = new ShapeView(view.map, t, shape, {
         changed: set,
         crowded: (isCrowded) => {
           this.hint.textContent = t(isCrowded ? "reshapeCrowded" : "reshapeHint");
@@ -178,18 +176,16 @@ export class GeometryTools {
   }
 
   private begin(hint: string, actions: readonly HTMLElement[], running: Running): void {
-    this.hint.textContent = `${hint} ${this.t("snapHint")}`;
+    this.hint.textContent = hint;
     this.actions.replaceChildren(...actions);
     this.element.hidden = false;
     this.running = running;
-    this.snapping.begin();
     this.view.map.doubleClickZoom.disable();
     document.addEventListener("keydown", this.key, { capture: true });
   }
 
   private ended(): void {
     this.running = undefined;
-    this.snapping.end();
     this.view.take = undefined;
     this.element.hidden = true;
     this.view.map.doubleClickZoom.enable();

@@ -3,7 +3,6 @@ import {
   boundsOf,
   movedShape,
   positionAt,
-  rounded,
   type Shape,
   type VertexAt,
   verticesOf,
@@ -11,7 +10,6 @@ import {
   withVertex,
   withVertexAfter,
 } from "./shape.js";
-import type { Snapping } from "./snapping.js";
 
 /** A shape on the map with handles: at its vertices, between them, and one for all of it. They are moved by pointers and keys. */
 
@@ -48,7 +46,6 @@ export class ShapeView {
   constructor(
     private readonly map: L.Map,
     private readonly t: Translate,
-    private readonly snapping: Snapping,
     private shape: Shape,
     private readonly events: ShapeViewEvents,
   ) {
@@ -147,27 +144,17 @@ export class ShapeView {
     const place = latLng(positionAt(this.shape, at)!);
     const marker = this.handle(at, place, "vertex", this.t("vertexOf", { n, all }));
     const movedTo = ({ lat, lng }: L.LatLng) => withVertex(this.shape, at, lng, lat);
-    this.onDrag(marker, movedTo, at);
+    marker.on("drag", () => this.drawOutline(movedTo(marker.getLatLng())));
+    marker.on("dragend", () => this.commit(movedTo(marker.getLatLng()), at));
     marker.getElement()?.addEventListener("keydown", (event) => {
       const to = this.stepped(event, marker.getLatLng());
-      if (to) this.commit(movedTo(L.latLng(rounded(to.lat), rounded(to.lng))), at);
+      if (to) this.commit(movedTo(to), at);
       else if (event.key === "Delete" || event.key === "Backspace") this.removeVertex(at);
       else if (event.key === "Insert" || event.key === "+") this.insertAfter(at);
       else return;
       event.preventDefault();
       event.stopPropagation();
     });
-  }
-
-  /** @param moved the shape with its vertex at another place @param at the vertex as it is then */
-  private onDrag(marker: L.Marker, moved: (place: L.LatLng) => Shape, at: VertexAt): void {
-    let place = marker.getLatLng();
-    marker.on("drag", (event) => {
-      const { originalEvent } = event as L.LeafletMouseEvent;
-      place = this.snapping.shownAt(marker.getLatLng(), originalEvent);
-      this.drawOutline(moved(place));
-    });
-    marker.on("dragend", () => this.commit(moved(place), at));
   }
 
   private removeVertex(at: VertexAt): void {
@@ -192,7 +179,7 @@ export class ShapeView {
     const middle = this.middleAfter(at);
     if (!middle) return;
     const next = { ...at, index: at.index + 1 };
-    this.commit(withVertexAfter(this.shape, at, rounded(middle.lng), rounded(middle.lat)), next);
+    this.commit(withVertexAfter(this.shape, at, middle.lng, middle.lat), next);
   }
 
   private addBetween(at: VertexAt): void {
@@ -200,9 +187,10 @@ export class ShapeView {
     if (!middle) return;
     const marker = this.handle(undefined, middle, "between", this.t("addVertex"));
     const added = ({ lat, lng }: L.LatLng) => withVertexAfter(this.shape, at, lng, lat);
-    const vertex = { ...at, index: at.index + 1 };
-    this.onDrag(marker, added, vertex);
-    marker.on("click", () => this.commit(added(L.latLng(rounded(middle.lat), rounded(middle.lng))), vertex));
+    marker.on("drag", () => this.drawOutline(added(marker.getLatLng())));
+    const end = () => this.commit(added(marker.getLatLng()), { ...at, index: at.index + 1 });
+    marker.on("dragend", end);
+    marker.on("click", end);
   }
 
   /** Moves everything as it is seen: on this map shapes keep their form so. */

@@ -1,6 +1,5 @@
 import type { Hit } from "../../objects.js";
 import { GeometryTools } from "./geometry-tools.js";
-import { neighbours } from "./layer-data.js";
 import type { ObjectForm } from "./object-form.js";
 import type { OpenObject } from "./open-object.js";
 import {
@@ -13,7 +12,6 @@ import {
   shapeOf,
   unturned,
 } from "./shape.js";
-import { Snapping } from "./snapping.js";
 import type { Surroundings } from "./surroundings.js";
 
 /** The shape of the open object: shown on the map, drawn and changed. */
@@ -35,12 +33,7 @@ export class ShapeWork {
     private readonly own: ShapeWorkParts,
   ) {
     const { view, locale } = around.parts;
-    const snapping = new Snapping({
-      view,
-      read: (bounds, signal) => neighbours(around.server, around.of, bounds, signal),
-      own: () => own.open()?.id,
-    });
-    this.tools = new GeometryTools(view, locale.t, snapping);
+    this.tools = new GeometryTools(view, locale.t);
   }
 
   get element(): HTMLElement {
