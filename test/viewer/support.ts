@@ -1,6 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import { type Browser, type BrowserContextOptions, chromium, type Page, type Route } from "playwright-core";
+import {
+  type Browser,
+  type BrowserContextOptions,
+  type ConsoleMessage,
+  chromium,
+  type Page,
+  type Route,
+} from "playwright-core";
 import type { Test } from "tap";
 import { headlessBrowser } from "../../bench/browser.js";
 import { makeMap, makeStyledLayer, square } from "../support/maps.js";
@@ -143,7 +150,12 @@ export async function openPage(
   const requests: string[] = [];
   const problems: string[] = [];
   page.on("request", (request) => requests.push(request.url()));
-  page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
+  // Of a style that is changed meanwhile a page may ask for the symbol of a class that is gone.
+  const isLate = (message: ConsoleMessage) =>
+    /status of 404/.test(message.text()) && /\/icon\/\?class=/.test(message.location().url);
+  page.on("console", (message) => {
+    if (message.type() === "error" && !isLate(message)) problems.push(message.text());
+  });
   page.on("pageerror", (error) => problems.push(error.message));
   await page.goto(address);
   if (waitForMap) await pictureComplete(page);
