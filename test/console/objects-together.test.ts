@@ -242,6 +242,7 @@ t.test("two tabs share what is not saved", async (t) => {
   await openTable(other);
   await row(page, "One").click();
   await row(other, "One").click();
+  await other.waitForSelector(".object-editor h2:text-is('One')");
   await field(page, "title").fill("Typed here");
   await soon(t).equal(() => field(other, "title").inputValue(), "Typed here");
   await field(other, "note").fill("typed there");
