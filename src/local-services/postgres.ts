@@ -71,7 +71,7 @@ export async function startPostgres(context: ServiceContext): Promise<StartedPos
 const computedSettings = (durable: boolean): string[] => [
   `--config_file=${inheritedFolder}/postgresql.conf`,
   `--hba_file=${inheritedFolder}/pg_hba.conf`,
-  `--shared_buffers=${memoryShareMib(1 / 8, 128, durable ? 4096 : 64)}MB`,
+  `--shared_buffers=${durable ? memoryShareMib(1 / 8, 128, 4096) : 64}MB`,
   `--effective_cache_size=${memoryShareMib(1 / 2, 512, 65_536)}MB`,
   `--maintenance_work_mem=${memoryShareMib(1 / 64, 64, 1024)}MB`,
   // Without fsync a commit still survives a killed server, which tests rely on; synchronous_commit off would not.

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import t from "tap";
 import { startServer } from "../support/server.js";
-import { openPage, soon, startBrowser } from "../viewer/support.js";
+import { hold, openPage, soon, startBrowser, until } from "../viewer/support.js";
 import { accessible, signIn } from "./support.js";
 
 /** Objects that others change while they are edited, servers that do not answer, and pages that are left: nothing is lost. */
@@ -241,9 +241,15 @@ t.test("two tabs share what is not saved", async (t) => {
   await other.waitForSelector(".tree-choose");
   await openTable(other);
   await row(page, "One").click();
+  // While the other one is still reading it.
+  const reading = other.waitForRequest(/\/objects\/1\/\?/);
+  const release = await hold(other, "**/objects/1/?*");
   await row(other, "One").click();
-  await other.waitForSelector(".object-editor h2:text-is('One')");
+  await reading;
   await field(page, "title").fill("Typed here");
+  await until(other, "Object.values(localStorage).some((text) => text.includes('Typed here'))");
+  await other.waitForTimeout(200);
+  release();
   await soon(t).equal(() => field(other, "title").inputValue(), "Typed here");
   await field(other, "note").fill("typed there");
   await soon(t).equal(() => field(page, "note").inputValue(), "typed there");

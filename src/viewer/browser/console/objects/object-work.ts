@@ -60,8 +60,11 @@ export class ObjectWork {
     try {
       const loaded = await layer.store.read(id);
       if (shown !== this.openings) return;
-      if (kept && loaded) this.take(loaded);
-      else if (kept) this.form.tellNews(locale.t("objectGone"));
+      // Another tab may have written something until now.
+      const draft = kept ?? around.drafts.of(id);
+      if (draft && !kept) this.present(draft, hit);
+      if (draft && loaded) this.take(loaded);
+      else if (draft) this.form.tellNews(locale.t("objectGone"));
       else if (loaded) this.present({ id, key: newKey(), base: loaded, change: { fields: {} } }, hit);
       else {
         toasts.show(locale.t("objectGone"), "bad");
