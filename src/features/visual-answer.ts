@@ -183,7 +183,7 @@ const roundings: Readonly<Record<string, Rounding>> = { number: roundest, dateti
 async function classesOf(
   tx: Queryable,
   layer: LayerNode,
-  { column, algorithm, classes, breaksAtZero }: Of<"classes">,
+  { column, algorithm, classes, breaksAtZero, inner }: Of<"classes">,
   languages: Languages,
 ): Promise<VisualValues> {
   const values = await measured(tx, layer, column, languages);
@@ -214,7 +214,9 @@ async function classesOf(
   };
   const round = roundings[column.type];
   let breaks: ClassBreaks;
-  if (algorithm === algorithms.naturalBreaks) {
+  if (inner) {
+    breaks = [Math.min(min, inner[0]!), ...inner, Math.max(max, inner.at(-1)!)];
+  } else if (algorithm === algorithms.naturalBreaks) {
     const sample = await valuesAt(sampleRanks(total, classes));
     const natural = breaksAtZero ? naturalAroundZero(sample, classes) : naturalBreaks(sample, classes);
     breaks = round

@@ -61,6 +61,7 @@ export function tallyPlan(layer: LayerNode, question: VisualQuestion): TallyPlan
     const isIndexed =
       column.type === "number" &&
       question.algorithm !== algorithms.naturalBreaks &&
+      question.inner === undefined &&
       question.classes <= mostClasses;
     return expression !== undefined && isIndexed ? keyed(expression, [], "float8") : undefined;
   }

@@ -77,8 +77,8 @@ export interface VisualKind {
    * @throws Failure unknown_column, invalid_value
    */
   readonly read?: (layer: LayerNode, classes: Plain, at: string, given: Settings) => Plain;
-  /** `classesCount`, where the classes are given. */
-  readonly countOf?: (classes: Settings) => number;
+  /** `classesCount`, where the classes are given; undefined = they are not. */
+  readonly countOf?: (classes: Settings) => number | undefined;
   /** `classesSettings` without columns that are gone: the same object if nothing changed, null if one is indispensable. */
   readonly prune?: (classes: Settings, known: Known) => Settings | null;
   /** For settings that leave the classes to the server: some of the commonest values of the column become them. */

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { excerpt } from "../errors.js";
 import { didYouMean } from "../near-name.js";
+import { mostColours, paletteColours } from "./class-colours.js";
 import { diverging, sequential } from "./color-brewer.js";
 
 /** Colours of classes by the name of a palette. */
 
-const palettes = new Map<unknown, readonly string[]>(Object.entries({ ...sequential, ...diverging }));
 const names = [...Object.keys(sequential), ...Object.keys(diverging)];
 
 const reason = (given: unknown): string => {
@@ -19,19 +19,8 @@ export const paletteSchema = z.enum(names, { error: ({ input }) => reason(input)
 /** Whether the palette is for values on both sides of a middle. */
 export const isDiverging = (palette: unknown): boolean => Object.hasOwn(diverging, String(palette));
 
-const [fewest, most] = [3, 9];
-
-/** The colours, as #RRGGBB, of the palette for the number of classes that is nearest to this one; undefined = there is none. */
-export function paletteColours(palette: unknown, classes: number): readonly string[] | undefined {
-  const sizes = palettes.get(palette);
-  return sizes
-    ?.at(Math.min(most, Math.max(fewest, classes)) - fewest)
-    ?.split(" ")
-    .map((each) => `#${each}`);
-}
-
 /** The first, the middle and the last colour of a palette. */
 export function paletteEnds(palette: unknown): readonly [string, string, string] | undefined {
-  const colours = paletteColours(palette, most);
-  return colours && [colours[0]!, colours[(most - 1) / 2]!, colours[most - 1]!];
+  const colours = paletteColours(palette, mostColours);
+  return colours && [colours[0]!, colours[(mostColours - 1) / 2]!, colours[mostColours - 1]!];
 }

@@ -126,7 +126,13 @@ function readVisual(layer: LayerNode, value: unknown): StoredSettings {
     );
   stored.classesCount = settings.classesCount ?? defaultClasses;
   stored.algorithm = kind.hasBorders ? (settings.algorithm ?? unknownAlgorithm) : 1;
-  if (kind.countOf) stored.classesCount = kind.countOf(classes);
+  const counted = kind.countOf?.(classes);
+  if (counted !== undefined) {
+    // Who asks for another number of classes wants others than were given.
+    if (kind.hasBorders && (settings.classesCount ?? counted) !== counted)
+      classes = { ...classes, breaks: undefined };
+    else stored.classesCount = counted;
+  }
   return {
     ...stored,
     classesSettings: kind.read?.(layer, classes, `${at}.classesSettings`, given) ?? classes,

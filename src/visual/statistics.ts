@@ -12,6 +12,8 @@ export type VisualQuestion =
       readonly classes: number;
       /** Whether 0 is a border where there are values on both sides; not of equal intervals. Absent = no. */
       readonly breaksAtZero?: true;
+      /** Borders between classes, ascending, in place of the algorithm's; timestamps in seconds since 1970. Absent = none. */
+      readonly inner?: readonly number[];
     }
   /** The number of objects with each of these values; undefined = empty. */
   | { readonly kind: "categories"; readonly column: Column; readonly values: readonly unknown[] }
@@ -39,7 +41,7 @@ export interface DensityQuestion {
 export function classesQuestion(layer: LayerNode, settings: Settings): VisualQuestion | undefined {
   const column = columnOf(layer, settings.column);
   const algorithm = settings.algorithm as 1 | 2 | 3;
-  const { diverging } = settings.classesSettings as Settings;
+  const { diverging, breaks } = settings.classesSettings as Settings;
   const classes = settings.classesCount as number;
   return (
     column && {
@@ -48,6 +50,7 @@ export function classesQuestion(layer: LayerNode, settings: Settings): VisualQue
       algorithm,
       classes,
       ...(diverging === true && { breaksAtZero: true }),
+      ...(Array.isArray(breaks) && { inner: breaks as number[] }),
     }
   );
 }

@@ -348,3 +348,62 @@ t.test("settings may come by themselves as well as under their name", async (t) 
   }
   t.equal((await api("PUT", path, { token, body: [] })).status, 400);
 });
+
+t.test("a dry run answers what would be, with classes by borders of one's own", async (t) => {
+  await put({ type: 8 });
+  await sql.query(`insert into layers.l${layer.id} (c${columns.size}) values (1), (2), (3), (40), (50)`);
+  await server.nodes[0]!.services.changes.propagate();
+  const tried = (settings: object, dry = "?dry_run=1") =>
+    api("PUT", `m/layers/l/visualization/${dry}`, { token: editor, body: { visualSettings: settings } });
+  const thematic = (breaks: unknown, more: object = {}) => ({
+    ...{ type: 1, columnCode: "size", ...more },
+    classesSettings: { breaks },
+  });
+  const { json } = await tried(thematic([2, 10]));
+  t.match(json, {
+    style_mode: 3,
+    visualSettings: {
+      classesCount: 3,
+      classesSettings: { breaks: [2, 10], borders: [1, 2, 10, 50], counts: [2, 1, 2] },
+    },
+  });
+  t.match(await get(), { visualSettings: { type: 8 } }, "nothing is saved");
+  const saved = (await tried(json.visualSettings, "")).json.visualSettings;
+  t.match(
+    saved.classesSettings,
+    { borders: [1, 2, 10, 50], counts: [2, 1, 2] },
+    "what was answered can be sent",
+  );
+  const beyond = (await tried(thematic([-5, 100]))).json.visualSettings.classesSettings;
+  t.same(
+    [beyond.borders, beyond.counts],
+    [
+      [-5, -5, 100, 100],
+      [0, 5, 0],
+    ],
+    "they stay, whatever the values are",
+  );
+  const other = (await tried({ ...saved, classesCount: 2 })).json.visualSettings;
+  t.equal(other.classesCount, 2, "with another number of classes they do not count");
+  t.notOk("breaks" in other.classesSettings);
+  t.equal(other.classesSettings.borders.length, 3);
+  for (const wrong of [
+    [],
+    [2, 1],
+    [1, 1],
+    ["1"],
+    [Number.MAX_VALUE],
+    Array.from({ length: 1_000 }, (_, at) => at),
+  ])
+    t.match(
+      await tried(thematic(wrong)),
+      { status: 500, json: { code: "invalid_value" } },
+      JSON.stringify(wrong).slice(0, 40),
+    );
+  t.match(await put({ type: 8 }, viewer), { status: 403 });
+  const { status } = await api("PUT", "m/layers/l/visualization/?dry_run=1", {
+    token: viewer,
+    body: { type: 8 },
+  });
+  t.equal(status, 403);
+});

@@ -1,7 +1,7 @@
 import t from "tap";
 import { algorithms, suitableAlgorithm } from "../../src/features/class-algorithm.js";
 import { breaksAt, equalIntervals, naturalBreaks, quantileRanks } from "../../src/features/class-breaks.js";
-import { classColour } from "../../src/visual/kinds/gradient.js";
+import { classColour } from "../../src/visual/class-colours.js";
 import { roundest, roundIntervals } from "../../src/visual/round-breaks.js";
 import { roundestDate } from "../../src/visual/round-dates.js";
 

@@ -26,6 +26,7 @@ import {
   visualFields,
   visualSettingsIn,
   withCurrentValues,
+  withSettings,
 } from "./visualization.js";
 
 /** A tile with a style or visualization of a layer that is not saved. */
@@ -93,6 +94,9 @@ async function preview(
   };
 }
 
+/** What clients draw is on no tile. */
+const raster = { renderType: 0 } as const;
+
 /** The layer as it would be if that was saved. @throws Failure as saving it */
 async function dressed(
   services: Services,
@@ -100,19 +104,17 @@ async function dressed(
   given: Given,
 ): Promise<LayerNode> {
   const { map, layer } = context;
-  // What clients draw is on no tile.
-  const plain = { renderType: 0, visualSettings: null, visualCustomSettings: null } as const;
   if ("css" in given) {
     const cssStyle = given.css || defaultStyleOf(layer);
     const sheets = { mapStyle: map.cssStyle, layerStyle: cssStyle, layerCode: layer.code };
     await checkStyle(services, map.project, sheets, layer);
-    return { ...layer, ...plain, styleMode: 2, cssStyle };
+    const plain = { visualSettings: null, visualCustomSettings: null, styleMode: 2 } as const;
+    return { ...layer, ...raster, ...plain, cssStyle };
   }
   requireObjects(layer);
   const checked = readSettings(layer, given.kind, given.settings, services.plugins);
   const settings = await withCurrentValues(services, context, given, checked);
-  const styleMode = given.kind === "visualSettings" ? 3 : 4;
-  return { ...layer, ...plain, styleMode, [given.kind]: settings };
+  return { ...layer, ...raster, ...withSettings(given.kind, settings) };
 }
 
 /** The map with another state of a layer. */

@@ -19,16 +19,18 @@ import {
   withSuited,
   withValues,
 } from "../../visual/settings.js";
+import { answer } from "../request/caller.js";
 import { type LayerContext, layerContext, toEditStructure } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { layerPath } from "../request/paths.js";
 import { jsonValue } from "../request/schema/bodies.js";
 import { anything, isObject, type JsonObject, own } from "../request/schema/fields.js";
+import { flag } from "../request/schema/parameters.js";
 import { type JsonSchema, objectSchema, ref } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
 import { answerLayer } from "./layer-answer.js";
-import { layerResource } from "./present.js";
+import { layerObject, layerResource } from "./present.js";
 
 /** Visualization and vector settings of a layer. */
 
@@ -58,17 +60,63 @@ export interface GivenSettings {
   readonly settings: unknown;
 }
 
-async function put(
+const saveParameters = {
+  dry_run: flag("Whether to save nothing, and answer the layer as it would be, with its classes and counts."),
+};
+
+async function save(
+  request: Request,
+  services: Services,
+  { query, body }: Input<typeof saveParameters, GivenSettings>,
+): Promise<Reply> {
+  const context = await settingsContext(request, services);
+  const { dry_run: isTried } = query();
+  const { layer } = context;
+  const given = await body();
+  const settings = await settingsOf(request, services, context, given);
+  if (!isTried) return stored(services, context, given.kind, settings);
+  const tried = { ...layer, ...withSettings(given.kind, settings) };
+  const { map, caller, view } = context;
+  return answer(caller, layerObject(map, tried, view, { css: true, source: true }));
+}
+
+async function saveVector(
   request: Request,
   services: Services,
   { body }: Input<unknown, GivenSettings>,
 ): Promise<Reply> {
   const context = await settingsContext(request, services);
-  const { map, layer } = context;
   const given = await body();
-  const checked = readSettings(layer, given.kind, given.settings, services.plugins);
-  const settings = await withCurrentValues(services, { ...context, request }, given, checked);
-  await storeSettings(services.db, { mapId: map.id, layerId: layer.id }, given.kind, settings);
+  return stored(services, context, given.kind, await settingsOf(request, services, context, given));
+}
+
+/** The settings of a request as they are stored. @throws Failure invalid_value, unknown_column */
+function settingsOf(
+  request: Request,
+  services: Services,
+  context: LayerContext,
+  given: GivenSettings,
+): Promise<StoredSettings> {
+  const checked = readSettings(context.layer, given.kind, given.settings, services.plugins);
+  return withCurrentValues(services, { ...context, request }, given, checked);
+}
+
+/** What of a layer is another with a visualization. */
+export const withSettings = (kind: SettingsKind, settings: StoredSettings): Partial<LayerNode> => ({
+  visualSettings: null,
+  visualCustomSettings: null,
+  styleMode: kind === "visualSettings" ? 3 : 4,
+  [kind]: settings,
+});
+
+async function stored(
+  services: Services,
+  context: LayerContext,
+  kind: SettingsKind,
+  settings: StoredSettings,
+): Promise<Reply> {
+  const { map, layer } = context;
+  await storeSettings(services.db, { mapId: map.id, layerId: layer.id }, kind, settings);
   return changed(context, services);
 }
 
@@ -190,10 +238,11 @@ export const visualizationOperations: readonly Operation[] = [
     writes: true,
     shows: layerResource,
     changes: layerResource,
+    query: saveParameters,
     body: visualBody,
     answer: layerAnswer,
     refuses,
-    handle: put,
+    handle: save,
   }),
   operation({
     id: "deleteVisualization",
@@ -223,7 +272,7 @@ export const visualizationOperations: readonly Operation[] = [
     body: vectorBody,
     answer: layerAnswer,
     refuses,
-    handle: put,
+    handle: saveVector,
   }),
   operation({
     id: "deleteVectorSettings",

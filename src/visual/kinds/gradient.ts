@@ -1,11 +1,12 @@
 import { z } from "zod";
 import type { LayerNode } from "../../catalog/state.js";
+import { colourOf } from "../class-colours.js";
 import { columnOf, isMeasured, type Settings } from "../columns.js";
 import { classReach, classRules, classSql, classSymbol, halfOfPoints, styleOf } from "../drawing.js";
 import { classificator, type VisualKind } from "../kind.js";
 import { countedNoData, noDataClass, noDataItem, noDataOf, noDataSchema } from "../no-data.js";
-import { isDiverging, paletteColours, paletteEnds, paletteSchema } from "../palettes.js";
-import { colour, defaultLineWidth, opacity, pattern, size } from "../schemas.js";
+import { isDiverging, paletteEnds, paletteSchema } from "../palettes.js";
+import { colour, defaultLineWidth, maxClasses, opacity, pattern, size } from "../schemas.js";
 import { lighter } from "../shades.js";
 import { classesQuestion } from "../statistics.js";
 import { measure } from "../value-sql.js";
@@ -32,11 +33,22 @@ export const gradient: VisualKind = {
       palette: paletteSchema,
       /** Whether 0 is a border, at which colours turn. Absent: where values change their sign and no colours are given. */
       diverging: z.boolean().optional(),
+      /**
+       * Borders between classes in place of those by the algorithm; they have one class more. Of timestamps in seconds since 1970. An
+       * addition to the contract.
+       */
+      breaks: z
+        .array(z.number().min(-1e300).max(1e300))
+        .min(1)
+        .max(maxClasses - 1)
+        .refine((breaks) => breaks.every((each, at) => at === 0 || each > breaks[at - 1]!), "must ascend")
+        .optional(),
       noData: noDataSchema,
     })
     .prefault({}),
   column: isMeasured,
   hasBorders: true,
+  countOf: ({ breaks }) => (Array.isArray(breaks) ? breaks.length + 1 : undefined),
   forBothSigns: (classes, given) => {
     if ([...colorFields, "diverging"].some((field) => isGiven(given, field))) return undefined;
     if (classes.palette === undefined) return { ...classes, ...bothColors, diverging: true };
@@ -115,33 +127,3 @@ const isStacked = (layer: LayerNode, { showText }: Settings, { diverging }: Sett
   layer.geometryKind !== "Polygon" && diverging !== true && showText !== true;
 
 const isGiven = (given: Settings, field: string): boolean => (given[field] ?? undefined) !== undefined;
-
-const coloursOf = ({ palette, minColor, midColor, maxColor }: Settings, count: number) =>
-  paletteColours(palette, count) ?? ([minColor, midColor, maxColor] as string[]);
-
-/** Colour of a class by its borders. */
-function colourOf(classes: Settings, borders: readonly unknown[], at: number): string {
-  const count = borders.length - 1;
-  const zero = classes.diverging === true ? borders.indexOf(0, 1) : -1;
-  const below = zero < 0 || zero === count ? 0 : zero;
-  if (below === 0) return classColour(coloursOf(classes, count), at, count);
-  // As far from the middle colour as the class is from 0, alike on both sides.
-  const most = Math.max(below, count - below);
-  const distance = at < below ? at - below : at - below + 1;
-  return classColour(coloursOf(classes, 2 * most + 1), most + distance, 2 * most + 1);
-}
-
-/**
- * Colour of a class by linear interpolation in RGB between colours at even distances; a single
- * class has the middle one. All are #RRGGBB.
- */
-export function classColour(colours: readonly string[], at: number, classes: number): string {
-  const last = colours.length - 1;
-  const position = classes > 1 ? (last * at) / (classes - 1) : last / 2;
-  const from = Math.floor(position);
-  const part = position - from;
-  const channel = (colour: string, i: number) => Number.parseInt(colour.slice(1 + 2 * i, 3 + 2 * i), 16);
-  const [low, high] = [colours[from]!, colours[Math.min(last, from + 1)]!];
-  const mixed = [0, 1, 2].map((i) => Math.round(channel(low, i) * (1 - part) + channel(high, i) * part));
-  return `#${mixed.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
-}

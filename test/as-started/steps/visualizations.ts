@@ -44,6 +44,9 @@ export const visualizationSteps: readonly Step[] = [
         },
       }))
         await t.test(name, async (t) => {
+          const dry = await world.api("PUT", "looks/layers/points/visualization/?dry_run=1", { body });
+          t.ok(dry.json.visualSettings ?? dry.json.visualCustomSettings, "it is answered as it would be");
+          t.ok((await world.tileAnswer("looks", here)).bytes.equals(plain), "and not saved");
           const tried = await world.api("POST", `looks/layers/points/preview/?${fromSouth}&${more}`, {
             body,
           });
