@@ -126,6 +126,8 @@ const apart = [
       "src/style/lexer",
       "src/style/source",
       "src/geo/geometry-kind",
+      "src/visual/class-colours",
+      "src/visual/color-brewer",
     ],
   },
   // The viewer loads nothing of the console, which is made of the viewer's parts.

@@ -19,6 +19,10 @@ export interface TreeElement {
   /** Id of the layer, when `id` is that of the tree element. */
   readonly map_layer_id?: number;
   readonly css_style?: string;
+  /** Settings of a visualization that is drawn in place of the style; absent or null = there is none. */
+  readonly visualSettings?: { readonly type: number } | null;
+  /** As `visualSettings`, of a plug-in. */
+  readonly visualCustomSettings?: { readonly type: string } | null;
   /** The address of its icon. */
   readonly icon?: string;
   readonly bbox?: Box | null;

@@ -381,6 +381,11 @@ export class MapServer {
     });
   }
 
+  /** Where tiles are asked for with a style of the layer that is not saved. */
+  previewPath({ project, map }: MapId, layer: string): string {
+    return `api/2.8/${path(project, map, "layers", layer, "preview")}`;
+  }
+
   /** The address of the events that tell what changes in a map. */
   changes(mapId: MapId): string {
     const token = this.sessions.of(mapId.project)?.token;

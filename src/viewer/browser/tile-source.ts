@@ -17,6 +17,15 @@ export interface TileSource {
   readonly path: string;
   /** The rest of the query after x, y and z, beginning with &. */
   readonly query: string;
+  /** What tiles are asked for with, where it is more than an address; absent = nothing. */
+  readonly post?: TilePost;
+}
+
+/** A request for a tile with a body, such as one with a style that is not saved. */
+export interface TilePost {
+  readonly path: string;
+  /** JSON. */
+  readonly body: string;
 }
 
 /** Default values are left out, so that clients share cache entries. */
@@ -60,4 +69,5 @@ export function hasSlowLine(): boolean {
 export const tileAddress = (
   source: TileSource,
   { x, y, z }: { readonly x: number; readonly y: number; readonly z: number },
-): string => `${source.path}?x=${x & (2 ** z - 1)}&y=${2 ** z - 1 - y}&z=${z}${source.query}`;
+): string =>
+  `${source.post?.path ?? source.path}?x=${x & (2 ** z - 1)}&y=${2 ** z - 1 - y}&z=${z}${source.query}`;

@@ -1,7 +1,7 @@
 import { attention, isAttended } from "./attention.js";
 import type { ChangedArea } from "./live-changes.js";
 import { columnOf, rowOf } from "./mercator.js";
-import { type TileSource, tileAddress } from "./tile-source.js";
+import { type TilePost, type TileSource, tileAddress } from "./tile-source.js";
 
 /** The tile layers of the map: failed tiles are retried, and changes do not flicker. */
 
@@ -40,6 +40,8 @@ class RetryingTiles extends L.TileLayer {
   private readonly renewed = new WeakSet<HTMLImageElement>();
   /** Since it was opened. The browser may then have pictures that are not current any more. */
   private hasChanged = false;
+  /** Ends what is asked for tiles that nobody will see. */
+  private readonly gone = new AbortController();
 
   constructor(
     private readonly source: TileSource,
@@ -61,7 +63,10 @@ class RetryingTiles extends L.TileLayer {
       }
     };
     this.on("add", () => window.addEventListener("online", online));
-    this.on("remove", () => window.removeEventListener("online", online));
+    this.on("remove", () => {
+      window.removeEventListener("online", online);
+      this.gone.abort();
+    });
   }
 
   private forget(tile: HTMLElement): void {
@@ -71,7 +76,7 @@ class RetryingTiles extends L.TileLayer {
 
   /** The picture as it is now, as the address of its bytes. @throws when it cannot be loaded */
   private async checked(url: string): Promise<string> {
-    const { src, missing } = await checkedPicture(url);
+    const { src, missing } = await checkedPicture(url, this.gone.signal, this.source.post);
     this.fire("drawn", { address: new URL(url, document.baseURI).href, missing });
     return src;
   }
@@ -141,7 +146,7 @@ class RetryingTiles extends L.TileLayer {
     const tile = document.createElement("img");
     const url = this.getTileUrl(coords);
     const load = () => {
-      if (!this.hasChanged && isAttended() && window.isSecureContext) tile.src = url;
+      if (!this.source.post && !this.hasChanged && isAttended() && window.isSecureContext) tile.src = url;
       else
         this.checked(url).then(
           (src) => {
@@ -182,12 +187,23 @@ class RetryingTiles extends L.TileLayer {
  */
 async function checkedPicture(
   url: string,
+  signal: AbortSignal,
+  post: TilePost | undefined,
 ): Promise<{ readonly src: string; readonly missing: string | undefined }> {
-  const answer = await fetch(url, { cache: "no-cache", headers: attention() });
+  const answer = await askTile(url, signal, post);
   if (!answer.ok) throw new Error(`${answer.status}`);
   const missing = answer.headers.get("x-tile-incomplete") ?? undefined;
   return { src: URL.createObjectURL(await answer.blob()), missing };
 }
+
+/** @throws AbortError, TypeError without an answer */
+export const askTile = (url: string, signal: AbortSignal, post: TilePost | undefined): Promise<Response> =>
+  post
+    ? fetch(url, {
+        ...{ method: "POST", body: post.body, signal },
+        headers: { ...attention(), "content-type": "application/json" },
+      })
+    : fetch(url, { cache: "no-cache", headers: attention(), signal });
 
 /** Whether a change in the area may be seen in the tile. */
 function touches([west, south, east, north]: ChangedArea, { x, y, z }: L.Coords): boolean {
@@ -217,7 +233,8 @@ export class MapTiles {
 
   /** Changes the tile source; the old tiles stay below until the new ones are loaded. */
   show(source: TileSource, opacity = 1): void {
-    if (this.source?.path === source.path && this.source.query === source.query) {
+    const before = this.source;
+    if (before?.path === source.path && before.query === source.query && before.post === source.post) {
       this.current?.setOpacity(opacity);
       return;
     }

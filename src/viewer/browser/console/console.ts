@@ -4,7 +4,6 @@ import type { Locale } from "../attributes.js";
 import type { DataLanguages } from "../data-languages.js";
 import { h } from "../dom.js";
 import type { Language } from "../language.js";
-import type { TreeItem } from "../layer-tree.js";
 import { LayersPanel } from "../layers-panel.js";
 import { type MapId, type MapInfo, type MapServer, ServerError } from "../map-server.js";
 import { PopupMenu } from "../popup-menu.js";
@@ -33,6 +32,7 @@ import { StylePanel } from "./style-panel.js";
 import { TreeActions } from "./tree-actions.js";
 import { EditableTree } from "./tree-editing.js";
 import { Turns } from "./turns.js";
+import { Visuals } from "./visual/visuals.js";
 import { isSame, Workplace } from "./workplace.js";
 
 export interface ConsoleParts {
@@ -97,6 +97,7 @@ export class Console {
       missing: (isMissing) => this.layers.markFailed(isMissing ? t("tilesFailed") : undefined),
       home: () => this.map.fit(),
     });
+    const visuals = new Visuals(this.edits, server);
     const rows: EditableTree = new EditableTree(t, () => this.actions);
     this.layers = new LayersPanel(locale, false, {
       changed: () => this.map.switched(),
@@ -104,13 +105,20 @@ export class Console {
       menu: (item, opener) => this.actions.openMenu(item, opener),
       editing: rows,
     });
-    this.style = new StylePanel(t, {
+    this.style = new StylePanel(locale, {
       objects: (item) => (hasOwnObjects(item) ? () => this.map.openObjects(item) : undefined),
       columns: async ({ element }) => {
         const { mapId } = place;
         return mapId ? this.edits.inSession(mapId.project, () => server.structure(mapId, element.code)) : [];
       },
-      save: (item, css) => this.saveStyle(item, css),
+      save: (item, css) => this.saveStyle(() => this.changes.style(place.mapId!, item, css)),
+      preview: (item, body) => this.map.preview(item, body),
+      visual: {
+        tried: (item, settings) => visuals.tried(place.mapId!, item, settings),
+        save: (item, settings, base) =>
+          this.saveStyle(() => visuals.save(place.mapId!, item, settings, base)),
+        values: (item, code, signal) => visuals.values(place.mapId!, item, code, signal),
+      },
       closed: (item) => {
         rows.choose(undefined);
         if (item) rows.focus(item.element.id);
@@ -269,19 +277,20 @@ export class Console {
     this.map.keepFocus();
   }
 
-  private saveStyle(item: TreeItem, css: string): Promise<readonly string[]> {
+  /** @param save changes how a layer of the map looks */
+  private saveStyle<Result>(save: () => Promise<Result>): Promise<Result> {
     const { place, map } = this;
     const mapId = place.mapId!;
     return this.turns.take(async () => {
       // Who does not sign in is not asked once more.
-      const notes = await this.changes.style(mapId, item, css).catch(async (error: unknown) => {
+      const saved = await save().catch(async (error: unknown) => {
         // The next attempt is for what is there now.
         if (error instanceof ServerError && error.status === 412 && isSame(place.mapId, mapId))
           await map.reload();
         throw error;
       });
       if (isSame(place.mapId, mapId)) await map.reload();
-      return notes;
+      return saved;
     });
   }
 

@@ -6,12 +6,14 @@ import type { MapId, MapServer } from "../map-server.js";
 import { Pictures } from "../pictures.js";
 import type { PopupMenu } from "../popup-menu.js";
 import type { Translate } from "../texts.js";
+import type { TileSource } from "../tile-source.js";
 import type { Edits } from "./edits.js";
 import { keepFocus } from "./focus.js";
 import type { MapCanvas } from "./map-canvas.js";
 import type { ObjectEditing } from "./object-editing.js";
 import type { StylePanel } from "./style-panel.js";
 import type { EditableTree } from "./tree-editing.js";
+import { Trial } from "./trial.js";
 import { isSame, type Workplace } from "./workplace.js";
 
 export interface OpenMapParts {
@@ -43,7 +45,24 @@ export class OpenMap {
   /** Whether a tree has come that could not be shown, for its rows were being edited. */
   private isLate = false;
 
+  /** A look that is tried, of a layer. */
+  private readonly trial = new Trial(() => this.showTiles());
+
   constructor(private readonly parts: OpenMapParts) {}
+
+  /** Shows a layer as it would be with a style or visualization that is not saved; undefined = as it is. */
+  preview(item: TreeItem, body: object | undefined): void {
+    const { place, server, canvas } = this.parts;
+    const { mapId } = place;
+    if (body === undefined || !mapId || !this.shown) {
+      this.trial.end(item.layerId);
+      return;
+    }
+    const { map } = canvas.view;
+    const asked = { source: this.source(this.shown, mapId), map, layerId: item.layerId };
+    const path = server.previewPath(mapId, item.element.code);
+    this.trial.begin(asked, { path, body: JSON.stringify(body) });
+  }
 
   get tree(): LayerTree | undefined {
     return this.shown;
@@ -71,6 +90,7 @@ export class OpenMap {
     this.shown = undefined;
     style.close();
     objects.close();
+    this.trial.end();
     canvas.tiles.clear();
     layers.hide();
     canvas.attribution.replaceChildren();
@@ -162,17 +182,20 @@ export class OpenMap {
 
   showTiles(): void {
     const { shown: tree } = this;
-    const { place, server, layers: panel, canvas, t } = this.parts;
+    const { place, canvas, t } = this.parts;
     const { mapId, project } = place;
     if (!tree || !mapId) return;
-    const { visible } = tree;
-    const layers = visible.length > mostNamed ? tree.selection : visible.map(({ layerId }) => layerId);
-    canvas.tiles.show([{ source: server.tiles(mapId, { layers, base: panel.base }), opacity: 1 }]);
+    canvas.tiles.show([{ source: { ...this.source(tree, mapId), ...this.trial.shown }, opacity: 1 }]);
     const source = baseAttribution(t, { own: this.ownBase, choice: this.base }, project?.baseAttribution);
     canvas.attribution.replaceChildren(
       h("span", {}, "Mapwright"),
       ...(source ? [h("span", {}, source)] : []),
     );
+  }
+
+  private source({ visible, selection }: LayerTree, mapId: MapId): TileSource {
+    const layers = visible.length > mostNamed ? selection : visible.map(({ layerId }) => layerId);
+    return this.parts.server.tiles(mapId, { layers, base: this.parts.layers.base });
   }
 
   private showTree(): void {

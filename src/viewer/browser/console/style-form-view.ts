@@ -79,8 +79,9 @@ export class StyleFormView {
 
   private controls(): HTMLElement[] {
     const { t } = this;
-    const mode = (this.item?.element as { style_mode?: number } | undefined)?.style_mode;
-    if (mode === 3 || mode === 4) return [h("p", { class: "hint" }, t("styleVisualization"))];
+    const { visualSettings, visualCustomSettings } = this.item?.element ?? {};
+    if (visualCustomSettings) return [h("p", { class: "hint" }, t("visualPlugin"))];
+    if (visualSettings) return [h("p", { class: "hint" }, t("styleVisualization", { tab: t("visualTab") }))];
     const form = readForm(this.text.css);
     if (!form) return [h("p", { class: "hint" }, t(this.text.css.trim() === "" ? "styleNone" : "styleKept"))];
     const several = form.symbols.length > 1;

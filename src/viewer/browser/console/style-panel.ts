@@ -1,4 +1,4 @@
-import { ownColumns } from "../attributes.js";
+import { type Locale, ownColumns } from "../attributes.js";
 import { button, h, icon } from "../dom.js";
 import type { TreeItem } from "../layer-tree.js";
 import type { ColumnInfo } from "../map-server.js";
@@ -10,6 +10,7 @@ import { StyleDrafts } from "./style-drafts.js";
 import { readForm } from "./style-form.js";
 import { type StyledText, StyleFormView } from "./style-form-view.js";
 import { placeOf, StyleSourceView } from "./style-source-view.js";
+import { savedVisual, type VisualEvents, VisualWork } from "./visual/work.js";
 
 /** How a layer looks: set by a form, or written as CartoCSS. Both change the same text, which is a draft until it is saved. */
 
@@ -19,12 +20,15 @@ export interface StylePanelEvents {
   columns(item: TreeItem): Promise<readonly ColumnInfo[]>;
   /** @returns what the server notes about the style @throws ServerError */
   save(item: TreeItem, css: string): Promise<readonly string[]>;
+  /** Shows the layer by this on the map; undefined = as it is saved. */
+  preview(item: TreeItem, body: object | undefined): void;
+  readonly visual: Pick<VisualEvents, "tried" | "save" | "values">;
   closed(item: TreeItem | undefined): void;
 }
 
 /** Types of columns whose values are written on a map. */
 const written: ReadonlySet<string> = new Set(["string", "text", "number", "datetime", "bool"]);
-const modes = ["form", "text"] as const;
+const modes = ["form", "visual", "text"] as const;
 type Mode = (typeof modes)[number];
 
 export class StylePanel implements StyledText {
@@ -35,6 +39,7 @@ export class StylePanel implements StyledText {
   private readonly tabs: Readonly<Record<Mode, HTMLButtonElement>>;
   private readonly form: StyleFormView;
   private readonly source: StyleSourceView;
+  private readonly visual: VisualWork;
   private readonly problem = h("p", {
     class: "problem style-problem",
     role: "alert",
@@ -45,14 +50,16 @@ export class StylePanel implements StyledText {
   private readonly saving: HTMLButtonElement;
   private readonly reset: HTMLButtonElement;
   private readonly objects: HTMLButtonElement;
+  private readonly t: Translate;
   private mode: Mode = "form";
   private item: TreeItem | undefined;
   private columns: readonly ColumnInfo[] = [];
 
   constructor(
-    private readonly t: Translate,
+    { t, language }: Locale,
     private readonly events: StylePanelEvents,
   ) {
+    this.t = t;
     this.saving = button({ class: "button main" }, () => void this.save(), t("save"));
     this.reset = button({ class: "button" }, () => this.discard(), t("discard"));
     const tab = (mode: Mode, label: string) =>
@@ -61,26 +68,40 @@ export class StylePanel implements StyledText {
           class: "style-tab",
           role: "tab",
           id: `style-tab-${mode}`,
-          "aria-controls": mode === "form" ? "style-form" : "style-source",
+          "aria-controls": { form: "style-form", visual: "style-visual", text: "style-source" }[mode],
         },
         () => this.show(mode),
         label,
       );
-    this.tabs = { form: tab("form", t("styleSimple")), text: tab("text", "CartoCSS") };
+    this.tabs = {
+      form: tab("form", t("styleSimple")),
+      visual: tab("visual", t("visualTab")),
+      text: tab("text", "CartoCSS"),
+    };
     this.form = new StyleFormView(t, this);
     this.source = new StyleSourceView(t, this.problem.id, (css) => this.changed(css));
+    this.visual = new VisualWork(t, language, {
+      ...events.visual,
+      preview: (item, body) => this.isOpen(item) && events.preview(item, body),
+      changed: () => {
+        this.tell(undefined);
+        this.mark();
+      },
+      failed: (error) => this.tell(problemText(error, t)),
+    });
+    this.visual.element.setAttribute("aria-labelledby", "style-tab-visual");
     this.form.element.setAttribute("aria-labelledby", "style-tab-form");
     this.source.element.setAttribute("aria-labelledby", "style-tab-text");
     const bar = h(
       "div",
       { class: "style-tabs", role: "tablist", "aria-label": t("styleOf") },
-      this.tabs.form,
-      this.tabs.text,
+      ...modes.map((mode) => this.tabs[mode]),
     );
     bar.addEventListener("keydown", (event) => {
       if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
       event.preventDefault();
-      this.show(this.mode === "form" ? "text" : "form");
+      const by = event.key === "ArrowRight" ? 1 : modes.length - 1;
+      this.show(modes[(modes.indexOf(this.mode) + by) % modes.length]!);
       this.tabs[this.mode].focus();
     });
     const close = button(
@@ -98,7 +119,11 @@ export class StylePanel implements StyledText {
       { class: "card object style-panel", "aria-label": t("styleOf"), hidden: true },
       h("header", { class: "object-header" }, this.title, this.objects, close),
       bar,
-      h("div", { class: "style-body" }, this.form.element, this.source.element, this.problem, this.notes),
+      h(
+        "div",
+        { class: "style-body" },
+        ...[this.form.element, this.visual.element, this.source.element, this.problem, this.notes],
+      ),
       h("footer", { class: "style-footer" }, this.reset, this.saving),
     );
     this.element.addEventListener("keydown", (event) => {
@@ -112,12 +137,13 @@ export class StylePanel implements StyledText {
 
   /** Whether there is something that is not saved. */
   get hasDrafts(): boolean {
-    return !this.drafts.isEmpty;
+    return !this.drafts.isEmpty || this.visual.hasDrafts;
   }
 
   /** Shows the style of a layer. */
   async open(item: TreeItem): Promise<void> {
     const isOther = item.layerId !== this.item?.layerId;
+    if (isOther && this.item) this.events.preview(this.item, undefined);
     this.item = item;
     this.title.textContent = item.title;
     this.objects.hidden = this.events.objects(item) === undefined;
@@ -126,9 +152,10 @@ export class StylePanel implements StyledText {
       this.columns = [];
       this.source.columns([]);
       this.tell(undefined);
-      this.mode = readForm(this.css) || this.css.trim() === "" ? "form" : "text";
+      this.mode = this.firstMode(item);
     }
     this.render();
+    this.preview();
     const columns = await this.events.columns(item).catch(() => []); // labels are offered another time
     if (this.item?.layerId !== item.layerId) return;
     const own = ownColumns(columns);
@@ -142,14 +169,16 @@ export class StylePanel implements StyledText {
     if (!this.item || this.element.hidden) return;
     if (!item) {
       this.drafts.discard(this.item.layerId);
+      this.visual.discard(this.item);
       this.close();
       return;
     }
     this.item = item;
     this.title.textContent = item.title;
     this.render();
-    if (!this.drafts.isOvertaken(item.layerId, this.saved)) return;
+    if (!this.drafts.isOvertaken(item.layerId, this.saved) && !this.visual.isOvertaken(item)) return;
     this.drafts.rebase(item.layerId, this.saved);
+    this.visual.rebase(item);
     this.tell(this.t("conflictStyle"));
   }
 
@@ -160,6 +189,7 @@ export class StylePanel implements StyledText {
   close(): void {
     if (this.element.hidden) return;
     this.element.hidden = true;
+    if (this.item) this.events.preview(this.item, undefined);
     this.events.closed(this.item);
   }
 
@@ -178,6 +208,27 @@ export class StylePanel implements StyledText {
   private show(mode: Mode): void {
     this.mode = mode;
     this.render();
+    this.preview();
+  }
+
+  /** What a layer is drawn by is shown first. */
+  private firstMode(item: TreeItem): Mode {
+    if (savedVisual(item) || this.visual.hasDraft(item)) return "visual";
+    return readForm(this.css) || this.css.trim() === "" ? "form" : "text";
+  }
+
+  /** Shows the draft that is looked at on the map. */
+  private preview(): void {
+    const { item } = this;
+    if (!item) return;
+    const css = this.drafts.of(item.layerId);
+    const hasVisual = this.visual.hasDraft(item);
+    if (hasVisual && (this.mode === "visual" || css === undefined)) this.visual.preview(item);
+    else this.events.preview(item, css === undefined || savedVisual(item) ? undefined : { css_style: css });
+  }
+
+  private isOpen(item: TreeItem): boolean {
+    return this.layerId === item.layerId;
   }
 
   changed(css: string): void {
@@ -185,10 +236,13 @@ export class StylePanel implements StyledText {
     this.drafts.set(this.item.layerId, css, this.saved);
     this.tell(undefined);
     this.mark();
+    this.preview();
   }
 
   private discard(): void {
-    if (this.item) this.drafts.discard(this.item.layerId);
+    if (this.item && this.mode === "visual") this.visual.discard(this.item);
+    else if (this.item) this.drafts.discard(this.item.layerId);
+    this.preview();
     this.tell(undefined);
     this.render();
     this.keepFocus();
@@ -200,7 +254,10 @@ export class StylePanel implements StyledText {
   }
 
   private mark(): void {
-    const isDraft = this.item !== undefined && this.drafts.of(this.item.layerId) !== undefined;
+    const { item } = this;
+    const isDraft =
+      item !== undefined &&
+      (this.mode === "visual" ? this.visual.hasDraft(item) : this.drafts.of(item.layerId) !== undefined);
     this.saving.disabled = !isDraft;
     this.reset.hidden = !isDraft;
   }
@@ -213,16 +270,21 @@ export class StylePanel implements StyledText {
     }
     this.form.element.hidden = this.mode !== "form";
     this.source.element.hidden = this.mode !== "text";
+    this.visual.element.hidden = this.mode !== "visual";
     this.source.show(this.css, this.item?.layerId);
     if (this.mode === "text") void this.source.load();
     this.form.show(this.item, this.columns);
+    this.visual.show(this.item, this.columns);
     this.mark();
   }
 
   /** Saves the draft, after what is being saved already. */
   private save(): Promise<void> {
-    const { item } = this;
-    if (item) this.savings = this.savings.then(() => this.saveNow(item));
+    const { item, mode } = this;
+    if (item)
+      this.savings = this.savings.then(() =>
+        mode === "visual" ? this.saveVisual(item) : this.saveNow(item),
+      );
     return this.savings;
   }
 
@@ -239,11 +301,28 @@ export class StylePanel implements StyledText {
       if (this.item?.layerId !== item.layerId) return;
       // The server may have another text, such as the default style for none.
       this.render();
+      this.preview();
       this.note(notes);
     } catch (error) {
       const isOpen = this.item?.layerId === item.layerId;
       this.drafts.rebase(item.layerId, isOpen ? this.saved : (item.element.css_style ?? ""));
       if (isOpen) this.fail(error);
+    } finally {
+      this.mark();
+      this.keepFocus();
+    }
+  }
+
+  private async saveVisual(item: TreeItem): Promise<void> {
+    this.saving.disabled = true;
+    this.tell(undefined);
+    try {
+      await this.visual.save(item);
+      if (!this.isOpen(item)) return;
+      this.render();
+      this.preview();
+    } catch (error) {
+      if (this.isOpen(item)) this.tell(problemText(error, this.t));
     } finally {
       this.mark();
       this.keepFocus();

@@ -1,0 +1,237 @@
+/**
+ * Settings of a visualization (`visualSettings` of the API), as a form changes them: what it does not show stays as it was. Does not
+ * depend on the DOM.
+ */
+
+/** An answer of the API has all fields, a request only those that are set. */
+export interface Visual {
+  readonly type: number;
+  readonly columnCode?: string | null;
+  readonly algorithm?: number;
+  readonly classesCount?: number;
+  readonly classesSettings?: Readonly<Record<string, unknown>>;
+  readonly [more: string]: unknown;
+}
+
+/** Values of `type`. */
+export const kinds = {
+  colours: 1,
+  categories: 2,
+  bubbles: 3,
+  pies: 4,
+  bars: 5,
+  lines: 6,
+  heat: 7,
+  clusters: 8,
+} as const;
+
+export interface Column {
+  readonly id: number;
+  readonly code: string;
+  readonly name: string;
+  readonly type: string;
+}
+
+const measured: ReadonlySet<string> = new Set(["number", "datetime"]);
+const named: ReadonlySet<string> = new Set(["string", "text", "bool"]);
+const charts: ReadonlySet<number> = new Set([kinds.pies, kinds.bars, kinds.lines]);
+
+export const isChart = ({ type }: Visual): boolean => charts.has(type);
+/** Whether its classes have borders. */
+export const hasClasses = ({ type }: Visual): boolean => type === kinds.colours;
+/** Whether it shows how the values of a column are spread. */
+export const hasSpread = ({ type }: Visual): boolean => type === kinds.colours || type === kinds.bubbles;
+
+/** The columns that a kind can be built from; of charts those that it can show. */
+export function columnsFor(type: number, columns: readonly Column[]): readonly Column[] {
+  if (type === kinds.categories)
+    return columns.filter(({ type: one }) => named.has(one) || measured.has(one));
+  if (type === kinds.colours || type === kinds.bubbles)
+    return columns.filter(({ type: one }) => measured.has(one));
+  return columns.filter(({ type: one }) => one === "number");
+}
+
+/** Whether a kind needs a column that the layer does not have. */
+export const lacksColumn = (type: number, columns: readonly Column[]): boolean =>
+  type !== kinds.heat && type !== kinds.clusters && columnsFor(type, columns).length === 0;
+
+/** Colours of columns, which people who confuse colours can tell apart. */
+const chartColours = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377"];
+/** That a chart shows at first. */
+const firstColumns = 3;
+
+/** Of texts the first column says most; numbers that name things come first in many tables. */
+const firstOf = (type: number, columns: readonly Column[]): Column | undefined => {
+  const fit = columnsFor(type, columns);
+  return type === kinds.categories
+    ? (fit.find(({ type: one }) => one === "string" || one === "bool") ?? fit[0])
+    : fit[0];
+};
+
+/** Settings of another kind: the column stays where it can be used, the rest is left to the server. */
+export function ofKind(type: number, columns: readonly Column[], before?: Visual): Visual {
+  const fit = columnsFor(type, columns);
+  // Numbers are all different, mostly: they name no categories.
+  const same = fit.find(
+    (one) => one.code === before?.columnCode && (type !== kinds.categories || named.has(one.type)),
+  );
+  const column =
+    type === kinds.heat || type === kinds.clusters ? undefined : (same ?? firstOf(type, columns));
+  const shown = fit.slice(0, firstColumns).map(({ code }, at) => ({ code, color: chartColours[at]! }));
+  return {
+    type,
+    ...(column && { columnCode: column.code, legendName: column.name || column.code }),
+    ...(charts.has(type) && { classesSettings: { columns: shown, sizeType: 1, sizeValue: 48 } }),
+  };
+}
+
+/** The settings for another column, of which nothing that was said of the values of the old one is kept. */
+export function withColumn(settings: Visual, column: Column): Visual {
+  const { algorithm: _, column: _id, ...rest } = settings;
+  const {
+    breaks: _breaks,
+    classes: _classes,
+    diverging: _diverging,
+    ...classes
+  } = settings.classesSettings ?? {};
+  const name = column.name || column.code;
+  return { ...rest, columnCode: column.code, legendName: name, legendNames: [], classesSettings: classes };
+}
+
+/** The settings with another value in `classesSettings`. */
+export const withClass = (settings: Visual, name: string, value: unknown): Visual => ({
+  ...settings,
+  classesSettings: { ...settings.classesSettings, [name]: value },
+});
+
+/** With classes by an algorithm, or another number of them: borders that were set by hand go. */
+export const classedBy = (settings: Visual, changed: { algorithm?: number; classesCount?: number }): Visual =>
+  withClass({ ...settings, ...changed }, "breaks", undefined);
+
+/** With colours of a palette, in place of those that the settings have. */
+export function withPalette(settings: Visual, palette: string): Visual {
+  const {
+    minColor: _min,
+    midColor: _mid,
+    maxColor: _max,
+    diverging: _zero,
+    ...rest
+  } = settings.classesSettings ?? {};
+  return { ...settings, classesSettings: { ...rest, palette } };
+}
+
+/** The borders of its classes, with the least and the greatest value; those of times in seconds since 1970. */
+export function bordersOf({ classesSettings: classes }: Visual): readonly number[] {
+  const borders = (classes?.borders ?? []) as readonly (number | string)[];
+  return borders.map((each) => (typeof each === "number" ? each : Date.parse(each) / 1_000));
+}
+
+/** Whether the borders were set by hand. */
+export const hasOwnBorders = ({ classesSettings: classes }: Visual): boolean =>
+  Array.isArray(classes?.breaks);
+
+/**
+ * With another border between two classes, which stays between its neighbours.
+ * @param at from 1, as in `bordersOf`
+ */
+export function withBorder(settings: Visual, at: number, value: number): Visual {
+  const borders = bordersOf(settings);
+  const [low, high] = [borders[at - 1]!, borders[at + 1]!];
+  if (!(value > low && value < high)) return settings;
+  const moved = borders.map((each, index) => (index === at ? value : each));
+  const classes = { ...settings.classesSettings, breaks: moved.slice(1, -1), borders: moved };
+  return { ...settings, classesCount: borders.length - 1, classesSettings: classes };
+}
+
+export interface CategoryClass {
+  readonly value: unknown;
+  readonly color: string;
+  readonly count?: number;
+  readonly checked?: boolean;
+  readonly [more: string]: unknown;
+}
+
+export const categoriesOf = ({ classesSettings: classes }: Visual): readonly CategoryClass[] =>
+  (classes?.classes ?? []) as readonly CategoryClass[];
+
+/** With something else of a category. */
+export const withCategory = (settings: Visual, at: number, changed: Partial<CategoryClass>): Visual =>
+  withClass(
+    settings,
+    "classes",
+    categoriesOf(settings).map((each, index) => (index === at ? { ...each, ...changed } : each)),
+  );
+
+export interface ChartColumn {
+  readonly code: string;
+  readonly color: string;
+  readonly [more: string]: unknown;
+}
+
+export const chartColumnsOf = ({ classesSettings: classes }: Visual): readonly ChartColumn[] =>
+  (classes?.columns ?? []) as readonly ChartColumn[];
+
+/** With a column in its charts, or without. One stays. */
+export function withChartColumn(settings: Visual, code: string, isShown: boolean): Visual {
+  const columns = chartColumnsOf(settings);
+  const others = columns.filter((each) => each.code !== code);
+  if (!isShown) return others.length === 0 ? settings : withClass(settings, "columns", others);
+  const used = new Set(columns.map(({ color }) => color));
+  const color =
+    chartColours.find((each) => !used.has(each)) ?? chartColours[columns.length % chartColours.length]!;
+  return withClass(settings, "columns", [...others, { code, color }]);
+}
+
+/** Where a value lies between the least (0) and the greatest (1). */
+export interface Scale {
+  readonly placeOf: (value: number) => number;
+  readonly valueAt: (place: number) => number;
+}
+
+/** Of half of the values within this part of the range the classes could not be told apart. */
+const crowdedPart = 0.05;
+
+export const numberOf = (value: unknown): number =>
+  typeof value === "number" ? value : typeof value === "string" ? Date.parse(value) / 1_000 : Number.NaN;
+
+/** Even, or logarithmic where most values lie close to the least. */
+export function scaleOf(values: readonly number[], least: number, most: number): Scale {
+  const range = most - least;
+  const sorted = Float64Array.from(values).sort();
+  const usual = (sorted[sorted.length >> 1] ?? most) - least;
+  if (!(range > 0) || usual > crowdedPart * range)
+    return {
+      placeOf: (value) => (range > 0 ? (value - least) / range : 0),
+      valueAt: (place) => least + place * range,
+    };
+  const unit = Math.max(usual, range * 1e-6);
+  const whole = Math.log1p(range / unit);
+  return {
+    placeOf: (value) => Math.log1p(Math.max(0, value - least) / unit) / whole,
+    valueAt: (place) => least + unit * Math.expm1(place * whole),
+  };
+}
+
+/** How many values lie in each of the parts of a scale, which are equally wide. */
+export function spread(values: readonly number[], { placeOf }: Scale, parts: number): number[] {
+  const counts = new Array<number>(parts).fill(0);
+  for (const value of values) {
+    const place = placeOf(value);
+    if (place >= 0 && place <= 1) counts[Math.min(parts - 1, Math.floor(place * parts))]! += 1;
+  }
+  return counts;
+}
+
+/** Members that the values make, and not who sets them. */
+const computed: ReadonlySet<string> = new Set(["id", "count", "counts", "borders", "noData", "fromZoom"]);
+
+/** Tells settings apart, whatever the values of the objects are just then, and in which order a database has them. */
+export const signatureOf = (settings: Visual | undefined): string =>
+  settings
+    ? JSON.stringify(settings, (name, value) => (computed.has(name) ? undefined : inOrder(value)))
+    : "";
+
+const inOrder = (value: unknown): unknown =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
+    : value;

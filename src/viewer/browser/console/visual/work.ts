@@ -1,0 +1,174 @@
+import type { TreeItem } from "../../layer-tree.js";
+import type { Translate } from "../../texts.js";
+import { type Column, hasSpread, signatureOf, type Visual } from "./settings.js";
+import { VisualView } from "./view.js";
+
+/** Visualizations as they are worked on: drafts until they are saved, completed by the server, which knows the values. */
+
+export interface VisualEvents {
+  /** The settings as the server would have them. @throws ServerError */
+  tried(item: TreeItem, settings: Visual): Promise<Visual>;
+  /** @param base of what the layer had when the draft was begun @throws ServerError */
+  save(item: TreeItem, settings: Visual | undefined, base: string): Promise<void>;
+  /** Shows the layer so; undefined = as it is saved. */
+  preview(item: TreeItem, body: object | undefined): void;
+  /** Some values of a column. @throws ServerError, AbortError */
+  values(item: TreeItem, code: string, signal: AbortSignal): Promise<readonly unknown[]>;
+  /** There is a draft, or none any more. */
+  changed(): void;
+  failed(error: unknown): void;
+}
+
+interface Draft {
+  /** undefined = no visualization */
+  settings: Visual | undefined;
+  /** Of what the layer had. */
+  readonly base: string;
+}
+
+/** After the last change. */
+const pauseMs = 250;
+
+export const savedVisual = ({ element }: TreeItem): Visual | undefined =>
+  (element.visualSettings as Visual | null | undefined) ?? undefined;
+
+export class VisualWork {
+  private readonly view: VisualView;
+  private readonly drafts = new Map<number, Draft>();
+  private item: TreeItem | undefined;
+  private columns: readonly Column[] = [];
+  private values: { readonly key: string; readonly list: readonly unknown[] } | undefined;
+  private reading = new AbortController();
+  private timer = 0;
+  /** Number of the latest change: answers for older ones are let go. */
+  private latest = 0;
+
+  constructor(
+    t: Translate,
+    language: string,
+    private readonly events: VisualEvents,
+  ) {
+    this.view = new VisualView(t, language, (settings) => this.change(settings));
+  }
+
+  get element(): HTMLElement {
+    return this.view.element;
+  }
+
+  get hasDrafts(): boolean {
+    return this.drafts.size > 0;
+  }
+
+  hasDraft(item: TreeItem): boolean {
+    return this.drafts.has(item.layerId);
+  }
+
+  /** Whether somebody else has saved something else since the draft was begun. */
+  isOvertaken(item: TreeItem): boolean {
+    const draft = this.drafts.get(item.layerId);
+    const saved = signatureOf(savedVisual(item));
+    return draft !== undefined && draft.base !== saved && signatureOf(draft.settings) !== saved;
+  }
+
+  /** From here on the draft is meant for what the layer has. */
+  rebase(item: TreeItem): void {
+    const draft = this.drafts.get(item.layerId);
+    if (draft) this.drafts.set(item.layerId, { ...draft, base: signatureOf(savedVisual(item)) });
+  }
+
+  show(item: TreeItem | undefined, columns: readonly Column[]): void {
+    this.item = item;
+    this.columns = columns;
+    this.render();
+  }
+
+  discard({ layerId }: TreeItem): void {
+    this.stop();
+    this.drafts.delete(layerId);
+  }
+
+  /** @throws ServerError */
+  async save(item: TreeItem): Promise<void> {
+    const draft = this.drafts.get(item.layerId);
+    if (!draft) return;
+    this.stop();
+    await this.events.save(item, draft.settings, draft.base);
+    // What was changed meanwhile is the next draft.
+    const now = this.drafts.get(item.layerId);
+    if (now?.settings === draft.settings) this.drafts.delete(item.layerId);
+    else if (now) this.rebase(item);
+  }
+
+  /** Shows the draft on the map, if there is one. */
+  preview(item: TreeItem): void {
+    const draft = this.drafts.get(item.layerId);
+    if (draft) this.events.preview(item, bodyOf(draft.settings, item));
+  }
+
+  private get settings(): Visual | undefined {
+    if (!this.item) return undefined;
+    const draft = this.drafts.get(this.item.layerId);
+    return draft ? draft.settings : savedVisual(this.item);
+  }
+
+  private stop(): void {
+    window.clearTimeout(this.timer);
+    this.latest += 1;
+  }
+
+  private change(settings: Visual | undefined): void {
+    const { item } = this;
+    if (!item) return;
+    this.stop();
+    const saved = savedVisual(item);
+    const base = this.drafts.get(item.layerId)?.base ?? signatureOf(saved);
+    if (settings === undefined && saved === undefined) this.drafts.delete(item.layerId);
+    else this.drafts.set(item.layerId, { settings, base });
+    this.events.changed();
+    this.render();
+    const number = this.latest;
+    this.timer = window.setTimeout(() => void this.complete(item, number), pauseMs);
+  }
+
+  private async complete(item: TreeItem, number: number): Promise<void> {
+    const draft = this.drafts.get(item.layerId);
+    if (!draft) {
+      this.events.preview(item, undefined);
+      return;
+    }
+    try {
+      if (draft.settings) {
+        const settings = await this.events.tried(item, draft.settings);
+        if (number !== this.latest) return;
+        draft.settings = settings;
+        this.render();
+      }
+      this.events.preview(item, bodyOf(draft.settings, item));
+    } catch (error) {
+      if (number === this.latest) this.events.failed(error);
+    }
+  }
+
+  private render(): void {
+    const { item, settings, columns } = this;
+    const code = settings && hasSpread(settings) ? (settings.columnCode ?? undefined) : undefined;
+    const key = item && code !== undefined ? `${item.layerId} ${code}` : undefined;
+    const values = this.values?.key === key ? this.values?.list : undefined;
+    this.view.show({ settings, columns, values });
+    if (item && code !== undefined && key !== undefined && !values) void this.read(item, code, key);
+  }
+
+  private async read(item: TreeItem, code: string, key: string): Promise<void> {
+    if (this.element.hidden) return;
+    this.reading.abort();
+    this.reading = new AbortController();
+    const { signal } = this.reading;
+    const list = await this.events.values(item, code, signal).catch(() => []); // the classes are shown without it
+    if (signal.aborted) return;
+    this.values = { key, list };
+    this.render();
+  }
+}
+
+const bodyOf = (settings: Visual | undefined, { element }: TreeItem): object =>
+  settings ? { visualSettings: settings } : { css_style: element.css_style ?? "" };
