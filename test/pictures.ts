@@ -91,7 +91,11 @@ async function walk(page: Page): Promise<void> {
 }
 
 try {
-  if (isWanted("viewer")) await save(readmePicture, readmeLook);
+  if (isWanted("console")) {
+    const [, password] = /Sign in to the project demo with.*\n\s*admin\s+(\S+)/.exec(server.told()) ?? [];
+    if (password === undefined) throw new Error("The server has not told a password.");
+    await save(readmePicture, readmeLook(password));
+  }
   const shown = ({ markdown }: Page) =>
     markdown.split(pictureLine).some((name, at) => at % 2 === 1 && looks.has(name) && isWanted(name));
   for (const page of pagesToRun(shown)) await walk(page);

