@@ -29,6 +29,7 @@ import { memberOperations } from "./resources/members.js";
 import { objectBulkOperations } from "./resources/object-bulk.js";
 import { objectGeometryOperations } from "./resources/object-geometry.js";
 import { objectListOperations } from "./resources/object-lists.js";
+import { objectShapeOperations } from "./resources/object-shapes.js";
 import { objectOperations } from "./resources/objects.js";
 import { pictureOperations } from "./resources/pictures.js";
 import { previewOperations } from "./resources/preview.js";
@@ -74,6 +75,7 @@ const resources: readonly Operation[] = [
   ...objectListOperations,
   ...objectOperations,
   ...objectBulkOperations,
+  ...objectShapeOperations,
   ...historyOperations,
   ...structureHistoryOperations,
   ...objectGeometryOperations,

@@ -136,6 +136,8 @@ export const extensions: readonly string[] = [
   "PATCH P/{map}/",
   "DELETE P/{map}/",
   `POST ${L}/objects/bulk/`,
+  `POST ${L}/objects/{object}/split/`,
+  `POST ${L}/objects/merge/`,
   "GET P/{map}/identify/",
   `PUT ${L}/constraints/`,
   `PUT ${L}/visualization/`,

@@ -9,9 +9,11 @@ import sharp from "sharp";
 import t from "tap";
 import { bodyOf } from "../support/answers.js";
 import { blockFont } from "../support/fonts.js";
+import { square } from "../support/maps.js";
 import { startServer } from "../support/server.js";
 import { zipOf } from "../support/zip.js";
 import { type Known, type MadeRequest, RequestMaker, random, type Schema } from "./made-requests.support.js";
+import { line } from "./rights-table.support.js";
 
 /**
  * Requests made from the API's description are sent to every operation: right ones and damaged ones. What comes back is
@@ -87,6 +89,11 @@ async function makeWorld(code: string): Promise<Known> {
   }
   const geom = { type: "Point", coordinates: [3, 4] };
   const object = await made("POST", `${code}/layers/a/objects/`, { fields: { s: "x", n: 1 }, geom });
+  const areas = [];
+  for (const lon of [0, 10]) {
+    const body = { fields: { s: "x", n: 1 }, geom: square(lon, 0, 10) };
+    areas.push(await made("POST", `${code}/layers/a/objects/`, body));
+  }
   const form = new FormData();
   form.set("field", "pic");
   form.set("file", new File([png], "red.png"));
@@ -133,6 +140,7 @@ async function makeWorld(code: string): Promise<Known> {
     layer: ["a", "mat"],
     column: ["s"],
     object: [object.id],
+    area: areas.map(({ id }) => id),
     file: [String(file.id), new File([png], "red.png")],
     uuid: [file.uuid],
     job: [job.rows[0].id],
@@ -211,6 +219,15 @@ const special: Readonly<Record<string, (world: Known) => Known>> = {
   "POST /api/2.8/{project}/{map}/layers/{layer}/history/{entry}/undo/": ({ done }) => ({
     layer: ["a"],
     entry: done!,
+  }),
+  "POST /api/2.8/{project}/{map}/layers/{layer}/objects/{object}/split/": ({ area }) => ({
+    layer: ["a"],
+    object: area!,
+    line: [line],
+  }),
+  "POST /api/2.8/{project}/{map}/layers/{layer}/objects/merge/": ({ area }) => ({
+    layer: ["a"],
+    ids: [area!],
   }),
   "POST /api/2.8/{project}/history/{entry}/undo/": ({ named }) => ({ entry: named! }),
   "DELETE /api/2.8/{project}/keys/{id}/": ({ lasting }) => ({ id: lasting! }),

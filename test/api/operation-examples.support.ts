@@ -136,6 +136,19 @@ export async function walkOperations({ server, secret, password }: ExampleWorld)
     { op: "update", id: oak.id, fields: { height: 23 } },
   ];
   await ask("changeObjects", `POST ${objects}bulk/`, { body: lines });
+  const ring = [13.36, 13.37, 13.37, 13.36, 13.36].map((x, at) => [x, at === 2 || at === 3 ? 52.51 : 52.5]);
+  const lawn = { fields: {}, geom: { type: "Polygon", coordinates: [ring] } };
+  await ask(undefined, "POST main/layers/", { body: { code: "lawns" } });
+  const { id: whole } = await ask(undefined, "POST main/layers/lawns/objects/", { body: lawn });
+  const cut = [
+    [13.363, 52.49],
+    [13.363, 52.52],
+  ];
+  const { ids } = await ask("splitObject", `POST main/layers/lawns/objects/${whole}/split/`, {
+    body: { line: { type: "LineString", coordinates: cut } },
+  });
+  await ask("mergeObjects", "POST main/layers/lawns/objects/merge/", { body: { ids } });
+  await ask(undefined, "DELETE main/layers/lawns/");
   await ask("getObject", `GET ${at}?fields=*&returnGeom=1`);
   await ask("listObjects", `GET ${objects}?fields=species,height&returnCentroid=1`);
   await ask("countObjects", "GET main/layers/trees/count/");

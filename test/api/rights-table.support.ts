@@ -34,6 +34,8 @@ export interface Makers {
   layer(): Promise<string>;
   column(): Promise<string>;
   object(): Promise<string>;
+  /** A square of ten degrees. */
+  area(): Promise<string>;
   /** A file at the object that every request has in its path. */
   file(): Promise<string>;
   /** The path of a picture for styles. */
@@ -69,6 +71,13 @@ export interface Endpoint {
 }
 
 const point = { type: "Point", coordinates: [1, 2] };
+export const line = {
+  type: "LineString",
+  coordinates: [
+    [3, -1],
+    [3, 11],
+  ],
+};
 const file = () => {
   const form = new FormData();
   form.set("field", "f");
@@ -282,6 +291,16 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
   "POST P/:map/layers/:layer/objects/bulk/": {
     need: "edit objects",
     body: [{ op: "create", fields: {}, geom: point }],
+  },
+  "POST P/:map/layers/:layer/objects/:object/split/": {
+    need: "edit objects",
+    body: { line },
+    fresh: async ({ area }) => ({ params: { object: await area() } }),
+  },
+  "POST P/:map/layers/:layer/objects/merge/": {
+    need: "edit objects",
+    body: { ids: [987_654_321, 987_654_322] },
+    fresh: async ({ object }) => ({ body: { ids: [Number(await object()), Number(await object())] } }),
   },
   "POST P/:map/layers/:layer/objects/": { need: "edit objects", body: { fields: {}, geom: point } },
   "GET P/:map/layers/:layer/objects/:object/": { need: "read", unknown: { object: 200 } },

@@ -16,6 +16,7 @@ import type { Route } from "../../src/http/types.js";
 import { loadViewerFiles } from "../../src/viewer/files.js";
 import { bodyOf } from "../support/answers.js";
 import { blockFont } from "../support/fonts.js";
+import { square } from "../support/maps.js";
 import { startServer } from "../support/server.js";
 import { type Endpoint, endpoints, type Makers, type Need, type Place } from "./rights-table.support.js";
 
@@ -108,6 +109,10 @@ function makersFor(map: MapCode): Makers {
       return made;
     },
     object: async () => String((await must("POST", `${map}/layers/l/objects/`, { fields: {} })).id),
+    area: async () => {
+      const body = { fields: {}, geom: square(0, 0, 10) };
+      return String((await must("POST", `${map}/layers/l/objects/`, body)).id);
+    },
     file: async () => String((await attach(map, fixtures[map].object!)).id),
     picture: () => forStyles("pictures", `${code()}.png`, picture),
     member: async () =>

@@ -77,7 +77,8 @@ await sql.query(
    from generate_series(1, 500) n`,
 );
 const { rows: shapes } = await sql.query(
-  `insert into layers.l${layer.id} (geom) values (st_setsrid(st_buffer(st_point(10, 20), 5, 50000), 4326)) returning svc_id`,
+  `insert into layers.l${layer.id} (geom) select st_setsrid(st_buffer(st_point(10, 20), 5, 50000), 4326) from generate_series(1, 2)
+   returning svc_id`,
 );
 const shape = String(shapes[0].svc_id);
 
@@ -386,6 +387,18 @@ const entries: Readonly<Record<string, () => Promise<readonly Entry[]> | readonl
         filter: times(60, (n) => `c${n * 6} = '${"v".repeat(100)}'`).join(" or "),
       },
       { token: undefined, clients: strangers },
+    ),
+  ],
+  "POST P/:map/layers/:layer/objects/:object/split/": async () => [
+    await json(`m/layers/l/objects/${shapes[1].svc_id}/split/`, {
+      line: { type: "LineString", coordinates: times(10_000, (n) => [n / 500, 20 + (n % 2) / 1_234.5]) },
+    }),
+  ],
+  "POST P/:map/layers/:layer/objects/merge/": async () => [
+    await json(
+      "m/layers/l/objects/merge/",
+      { ids: times(1_000, (n) => 5_000_000_000 + n) },
+      { status: [404] },
     ),
   ],
   "POST P/:map/layers/:layer/objects/": async () => [

@@ -1,6 +1,6 @@
 import type { Operation } from "../../src/api/request/operation.js";
 import { apiRoutes } from "../../src/api/routes.js";
-import { endpoints } from "../api/rights-table.support.js";
+import { endpoints, line } from "../api/rights-table.support.js";
 
 /** The requests that a change of the catalogue may overtake: over the table of routes, so that a new one is among them. */
 
@@ -32,7 +32,7 @@ export const visualSettings = { type: 2, columnCode: "c", classesSettings: { cla
 const feature = { type: "Feature", properties: { c: "x", added: 1 }, geometry };
 const everywhere = { returnBbox: "returnBbox=1", all: "fields=*&returnGeom=1&returnBbox=1" };
 
-/** What is asked for besides, or in place of, what the table of rights asks for; `$layer` stands for the layer's code. */
+/** What is asked for besides, or in place of, what the table of rights asks for; `$layer` stands for the layer's code, `$ids` for its objects. */
 const wishes: Readonly<Record<string, readonly Wish[]>> = {
   "GET P/:map/layers/": [
     { query: "type=full&returnBbox=1&returnCss=1" },
@@ -86,6 +86,8 @@ const wishes: Readonly<Record<string, readonly Wish[]>> = {
   "POST P/:map/layers/:layer/objects/bulk/": [
     { body: [{ op: "create", fields: { c: "x", n: 2 }, geom: geometry }] },
   ],
+  "POST P/:map/layers/:layer/objects/:object/split/": [{ body: { line } }],
+  "POST P/:map/layers/:layer/objects/merge/": [{ body: { ids: "$ids" } }],
   "POST P/:map/layers/:layer/objects/": [{ body: { fields: { c: "x" }, geom: geometry } }],
   "GET P/:map/layers/:layer/objects/:object/": [
     {},

@@ -3,6 +3,7 @@ import { createLayer, deleteLayer } from "../../src/catalog/layers.js";
 import { createMap } from "../../src/catalog/maps.js";
 import { removePortion } from "../../src/catalog/removal.js";
 import type { ProjectState } from "../../src/catalog/state.js";
+import { square } from "../support/maps.js";
 import { startServer, type TestServer } from "../support/server.js";
 import {
   type Change,
@@ -125,6 +126,13 @@ export async function overtakenBench(): Promise<OvertakenBench> {
       layerId = derived.id;
     } else if (/\/(visualization|legend)\//.test(path))
       await must("PUT", `${map}/layers/${code}/visualization/`, { visualSettings });
+    if (/\/(split|merge)\/$/.test(path)) {
+      const body = { fields: { c: "x" }, geom: square(0, 0, 10) };
+      const areas = [1, 2].map(() => must("POST", `${map}/layers/${code}/objects/`, body));
+      const ids = (await Promise.all(areas)).map(({ id }) => id);
+      parts.object = String(ids[0]);
+      parts.ids = JSON.stringify(ids);
+    }
     if (path.includes(":folder")) parts.folder = (await must("POST", `${map}/folders/`, {})).code;
     if (path.includes(":file")) {
       const file = await attachFile(`${map}/layers/${code}/objects/${made.object}`);
@@ -147,7 +155,7 @@ export async function overtakenBench(): Promise<OvertakenBench> {
     const sent =
       body === undefined || body instanceof FormData
         ? body
-        : JSON.stringify(body).replaceAll("$layer", parts.layer!);
+        : JSON.stringify(body).replaceAll("$layer", parts.layer!).replaceAll('"$ids"', parts.ids!);
     const answer = await fetch(`${server.url}${address}${query ? `?${query}` : ""}`, {
       method,
       headers: {

@@ -333,6 +333,8 @@ const schemas = {
     entries: z.array(z.looseObject({})).meta({ items: { $ref: "#/components/schemas/HistoryEntry" } }),
   }),
   Undone: z.object({ objects: z.int() }),
+  SplitObjects: z.object({ ids: z.array(id) }),
+  MergedObjects: z.object({ id, deleted: z.array(id) }),
   StructureEntry: z.object({
     id,
     group: z.string().describe("The same for all that was done in one request"),

@@ -51,6 +51,13 @@ export const parameterSteps: readonly Step[] = [
       await world.api("PUT", `${disks}${second}/geom/?geomSR=3857`, { body: point(metres.x, metres.y) });
       const [x, y] = (await world.api("GET", `${disks}${second}/geom/`)).json.coordinates;
       t.ok(isNear(x, 10) && isNear(y, 10), `${x}, ${y}`);
+      // The pieces are a disc again.
+      const cut = { type: "LineString", coordinates: [inMetres([10.4, 8]), inMetres([10.4, 12])] };
+      const { ids } = (await world.api("POST", `${disks}${id}/split/?geomSR=3857`, { body: { line: cut } }))
+        .json;
+      t.equal(ids.length, 2);
+      const merged = (await world.api("POST", `${disks}merge/`, { body: { ids } })).json;
+      t.same(merged, { id, deleted: [ids[1]] });
       const found = await world.api("GET", `${disks}?fields=name&format=geojson&returnGeom=1`);
       t.match(found.json, { type: "FeatureCollection", features: [{ properties: { name: "Disc" } }, {}] });
       const box = "bboxSR=3857&fbbox=1100000,1100000,1120000,1120000";

@@ -27,6 +27,8 @@ export const sizes = {
   selection: { bytes: mib, members: 1_000, values: 40_000 },
   /** Values and geometry of objects: limited by `maxBodyBytes` only. */
   data: { bytes: undefined, members: 50_000, values: Number.POSITIVE_INFINITY },
+  /** A line of 10,000 positions, which is read at once. */
+  line: { bytes: 512 * kib, members: 1_000, values: 50_000 },
   /** Many objects: 100,000 of them. */
   bulk: { bytes: undefined, members: 4_000_000, values: Number.POSITIVE_INFINITY },
 } as const satisfies Readonly<Record<string, BodyLimits>>;
