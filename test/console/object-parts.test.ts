@@ -3,6 +3,7 @@ import { type Draft, Drafts } from "../../src/viewer/browser/console/objects/dra
 import { EditStack } from "../../src/viewer/browser/console/objects/edit-stack.js";
 import { isSame, merged, withField, yielding } from "../../src/viewer/browser/console/objects/merge.js";
 import { momentOf, momentValue } from "../../src/viewer/browser/console/objects/moments.js";
+import { nearest } from "../../src/viewer/browser/console/objects/nearest.js";
 import { OpenObject } from "../../src/viewer/browser/console/objects/open-object.js";
 import {
   geometryOf,
@@ -54,6 +55,31 @@ t.test("geometries of every kind become shapes and come back as they were", (t) 
   t.equal(shapeOf({ type: "GeometryCollection", geometries: [] }), undefined);
   t.equal(shapeOf({ type: "MultiPolygon", coordinates: [] }), undefined);
   t.equal(shapeOf(null), undefined);
+  t.end();
+});
+
+t.test("places are drawn to vertices before edges, on the map as it is seen", (t) => {
+  const reach = { vertex: 0.2, edge: 0.1 };
+  const exact = [0.123456789012, 50] as const;
+  const line: GeoJSON.LineString = { type: "LineString", coordinates: [[...exact], [10, 50]] };
+  t.same(nearest([line], [0.25, 50.05], reach), { position: exact, isVertex: true });
+  t.same(nearest([line], [5, 50.05], reach), { position: [5, 50], isVertex: false });
+  t.equal(nearest([line], [5, 50.08], reach), undefined, "a degree of latitude is seen longer there");
+  t.equal(nearest([line], [10.3, 50], reach), undefined);
+  t.equal(nearest([], [0, 0], reach), undefined);
+  const all: readonly GeoJSON.Geometry[] = [
+    { type: "MultiPolygon", coordinates: [[square(0, 10), square(2, 2)]] },
+    { type: "GeometryCollection", geometries: [{ type: "MultiPoint", coordinates: [[30, 0]] }] },
+    { type: "Point", coordinates: [40, 0] },
+    { type: "MultiLineString", coordinates: [line.coordinates] },
+  ];
+  for (const [x, y] of [
+    [4, 2],
+    [30, 0],
+    [40, 0],
+    [10, 50],
+  ] as const)
+    t.same(nearest(all, [x + 0.05, y], reach), { position: [x, y], isVertex: true });
   t.end();
 });
 

@@ -13,6 +13,19 @@ export interface MapViewEvents {
   menu(latlng: L.LatLng): void;
 }
 
+/** What covers the map; without `side` only small buttons do. */
+export interface Panels {
+  readonly side: HTMLElement | undefined;
+  readonly object: HTMLElement;
+  /** Lies over the map while a shape is drawn or changed; beside the panel of the object stand the map's buttons then. */
+  readonly bar?: HTMLElement;
+}
+
+/** The handle above a shape, the shape's own half below it, and a gap. */
+const handlesPixels = 64;
+/** The map's buttons where they stand beside a panel. */
+const buttonsPixels = 52;
+
 const phone = window.matchMedia(phonePages);
 
 export class MapView {
@@ -23,8 +36,7 @@ export class MapView {
   take: ((latlng: L.LatLng) => void) | undefined;
   /** Is told each object that is highlighted. */
   highlighted: (hit: Hit) => void = () => undefined;
-  /** What covers the map; without `side` only small buttons do. */
-  panels: { readonly side: HTMLElement | undefined; readonly object: HTMLElement } | undefined;
+  panels: Panels | undefined;
   /** What the page shows, while the map has the size of a paper. */
   private onPage: { readonly center: L.LatLng; readonly zoom: number } | undefined;
   private readonly highlights = L.featureGroup();
@@ -179,6 +191,15 @@ export class MapView {
     this.map.fitBounds(bounds, { paddingTopLeft, paddingBottomRight, maxZoom: this.map.getZoom() });
   }
 
+  /**
+   * Moves the map when panels cover a part of an object that is all on the page. An object of which only a part is on the
+   * page is looked at from near: there the map stays.
+   */
+  clear(hit: Hit): void {
+    const bounds = highlightOf(hit).getBounds();
+    if (bounds.isValid() && this.map.getBounds().contains(bounds)) this.reveal(hit, true);
+  }
+
   zoomTo(hit: Hit): void {
     const bounds = highlightOf(hit).getBounds();
     if (!bounds.isValid()) return;
@@ -190,20 +211,33 @@ export class MapView {
   /** Padding in pixels for the panels that cover the map, where they come to rest. */
   private padding(withObject = false): { paddingTopLeft: L.PointTuple; paddingBottomRight: L.PointTuple } {
     const size = this.map.getSize();
-    const { side, object } = this.panels ?? {};
-    const isOpen = object !== undefined && !object.hidden;
+    const { side, object, bar } = this.panels ?? {};
+    const isOpen = object !== undefined && object.offsetWidth > 0;
+    const isOver = bar !== undefined && bar.offsetWidth > 0;
     if (phone.matches) {
+      // The bar lies at the bottom, in place of the panels.
+      if (isOver) {
+        const below = size.y - bar.offsetTop;
+        return { paddingTopLeft: [24, 72 + handlesPixels], paddingBottomRight: [24, below + 24] };
+      }
       const below = withObject && isOpen ? size.y - object.offsetTop : side ? 66 : 24;
       return {
         paddingTopLeft: [24, side ? 134 : 72],
         paddingBottomRight: [24, Math.max(this.covered, below) + 24],
       };
     }
-    const right = withObject && isOpen ? size.x - object.offsetLeft + 24 : 72;
+    const buttons = bar ? buttonsPixels : 0;
+    const right = withObject && isOpen ? size.x - object.offsetLeft + buttons + 24 : 72;
     const left = side ? side.offsetLeft + side.offsetWidth + 16 : 24;
+    const top = isOver ? bar.offsetTop + bar.offsetHeight + handlesPixels : 72;
+    const bottom = this.covered + 48;
     // Between two panels there may be no room.
-    const hasRoom = left + right + 96 <= size.x;
-    return { paddingTopLeft: [hasRoom ? left : 24, 72], paddingBottomRight: [right, this.covered + 48] };
+    const hasWidth = left + right + 96 <= size.x;
+    const hasHeight = top + bottom + 96 <= size.y;
+    return {
+      paddingTopLeft: [hasWidth ? left : 24, hasHeight ? top : 24],
+      paddingBottomRight: [right, bottom],
+    };
   }
 
   /** Sets the minimum zoom so that the world fills the height of the page. */

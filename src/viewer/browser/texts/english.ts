@@ -396,7 +396,15 @@ export const english = {
     "Press the map for each corner, the first one again to end. With keys: arrows move the map, Space sets a corner in its middle, Enter ends.",
   reshapeHint:
     "Drag vertices, or the small dots to add some. With keys: Tab, arrows, Insert, Delete; Enter ends.",
-  reshapeCrowded: "There are too many vertices to show all of them. Zoom in to reach each.",
+  reshapeCrowded: "Zoom in to reach all vertices.",
+  snapHint:
+    "It snaps to other objects of the layer, if no more than 200 are in sight; hold Alt to place it freely.",
+  snapped: "Snaps; with Alt not.",
+  drawPointBrief: "Press the place.",
+  drawLineBrief: "Press each vertex, the last one twice.",
+  drawAreaBrief: "Press each corner, then the first again.",
+  reshapeBrief: "Drag the dots.",
+  howTo: "How it is done",
   vertexOf: "Vertex {n} of {all}",
   addVertex: "Add a vertex",
   wholeObject: "Move all of it",

@@ -407,8 +407,14 @@ export const german: Texts = {
     "Drücken Sie für jede Ecke auf die Karte, zum Schluss wieder auf die erste. Mit Tasten: Pfeile bewegen die Karte, die Leertaste setzt eine Ecke in ihre Mitte, Enter beendet.",
   reshapeHint:
     "Ziehen Sie Stützpunkte, oder kleine Punkte für neue. Mit Tasten: Tab, Pfeile, Einfg, Entf; Enter beendet.",
-  reshapeCrowded:
-    "Es sind zu viele Stützpunkte, um alle zu zeigen. Zoomen Sie hinein, um jeden zu erreichen.",
+  reshapeCrowded: "Zoomen Sie hinein für alle Stützpunkte.",
+  snapHint: "An anderen Objekten der Ebene rastet es ein, wenn höchstens 200 zu sehen sind; mit Alt nicht.",
+  snapped: "Rastet ein; mit Alt nicht.",
+  drawPointBrief: "Drücken Sie auf die Stelle.",
+  drawLineBrief: "Auf jeden Stützpunkt drücken, zuletzt zweimal.",
+  drawAreaBrief: "Auf jede Ecke drücken, zuletzt auf die erste.",
+  reshapeBrief: "Ziehen Sie Punkte.",
+  howTo: "So geht es",
   vertexOf: "Stützpunkt {n} von {all}",
   addVertex: "Stützpunkt hinzufügen",
   wholeObject: "Alles verschieben",

@@ -1,5 +1,6 @@
 import type { MapView } from "../../map-view.js";
 import { leastVertices, type Position, type ShapeKind } from "./shape.js";
+import type { Snapping } from "./snapping.js";
 
 /** Draws a point, a line or an area, vertex after vertex, by presses on the map or by keys. */
 
@@ -26,6 +27,7 @@ export class Drawing {
 
   constructor(
     private readonly view: MapView,
+    private readonly snapping: Snapping,
     private readonly kind: ShapeKind,
     private readonly events: DrawingEvents,
     /** What was drawn before. */
@@ -71,7 +73,10 @@ export class Drawing {
       this.finish();
       return;
     }
-    this.vertices.push(latlng);
+    const place = this.snapping.at(latlng);
+    // It may be drawn to where the last one is.
+    if (this.vertices.at(-1)?.equals(place, 0)) return;
+    this.vertices.push(place);
     if (this.kind === "Point") this.finish();
     else this.draw();
   }
@@ -90,7 +95,7 @@ export class Drawing {
     if (originalEvent.movementX !== 0 || originalEvent.movementY !== 0)
       this.container.classList.remove("by-keys");
     const last = this.vertices.at(-1);
-    if (last) this.next.setLatLngs([last, latlng]);
+    if (last) this.next.setLatLngs([last, this.snapping.at(latlng)]);
   };
 
   private readonly key = (event: KeyboardEvent): void => {

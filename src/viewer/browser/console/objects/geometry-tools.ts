@@ -1,6 +1,7 @@
-import { button, h } from "../../dom.js";
+import { button } from "../../dom.js";
 import type { MapView } from "../../map-view.js";
 import type { Translate } from "../../texts.js";
+import { DrawBar } from "./draw-bar.js";
 import { Drawing } from "./drawing.js";
 import {
   drawnShape,
@@ -12,6 +13,7 @@ import {
   withPart,
 } from "./shape.js";
 import { ShapeView } from "./shape-view.js";
+import type { Snapping } from "./snapping.js";
 
 /** Draws shapes on the map and changes them, one at a time. A bar over the map tells how, and has its buttons. */
 
@@ -27,17 +29,20 @@ interface Running {
 }
 
 export class GeometryTools {
-  readonly element = h("section", { class: "card draw-bar", hidden: true });
-  private readonly hint = h("p", { class: "hint", role: "status" });
-  private readonly actions = h("div", { class: "draw-actions" });
+  private readonly bar: DrawBar;
   private running: Running | undefined;
 
   constructor(
     private readonly view: MapView,
     private readonly t: Translate,
+    private readonly snapping: Snapping,
   ) {
-    this.element.setAttribute("aria-label", t("geometry"));
-    this.element.append(this.hint, this.actions);
+    this.bar = new DrawBar(t);
+    snapping.told = (isSnapped) => this.bar.tellSnapped(isSnapped);
+  }
+
+  get element(): HTMLElement {
+    return this.bar.element;
   }
 
   get isRunning(): boolean {
@@ -68,8 +73,6 @@ export class GeometryTools {
     over: () => void = () => undefined,
   ): Promise<readonly Position[] | undefined> {
     this.cancel();
-    const { t } = this;
-    const hints = { Point: "drawPoint", LineString: "drawLine", Polygon: "drawArea" } as const;
     return new Promise((resolve) => {
       const finish = this.button("finish", true, () => drawing.finish());
       finish.hidden = kind === "Point";
@@ -86,8 +89,8 @@ export class GeometryTools {
         },
         ended: end,
       };
-      const drawing = new Drawing(this.view, kind, events, begun);
-      this.begin(t(hints[kind]), [this.button("cancel", false, () => drawing.cancel()), finish], drawing);
+      const drawing = new Drawing(this.view, this.snapping, kind, events, begun);
+      this.begin(kind, [this.button("cancel", false, () => drawing.cancel()), finish], drawing);
       this.view.map.getContainer().focus({ preventScroll: true });
     });
   }
@@ -141,7 +144,7 @@ export class GeometryTools {
               ),
             ];
       this.begin(
-        t("reshapeHint"),
+        "reshape",
         [
           ...more,
           this.button("cancel", false, () => end(undefined)),
@@ -160,11 +163,10 @@ export class GeometryTools {
           },
         },
       );
-      const shown = new ShapeView(view.map, t, shape, {
+      const shown = new ShapeView(view.map, t, this.snapping, shape, {
         changed: set,
-        crowded: (isCrowded) => {
-          this.hint.textContent = t(isCrowded ? "reshapeCrowded" : "reshapeHint");
-        },
+        crowded: (isCrowded) => this.bar.tellCrowded(isCrowded),
+        reached: (place) => view.uncover(place),
       });
       view.take = () => undefined;
       shown.focus();
@@ -175,19 +177,19 @@ export class GeometryTools {
     return button({ class: isMain ? "button small main" : "button small" }, press, this.t(key));
   }
 
-  private begin(hint: string, actions: readonly HTMLElement[], running: Running): void {
-    this.hint.textContent = hint;
-    this.actions.replaceChildren(...actions);
-    this.element.hidden = false;
+  private begin(what: ShapeKind | "reshape", actions: readonly HTMLElement[], running: Running): void {
+    this.bar.show(what, actions);
     this.running = running;
+    this.snapping.begin();
     this.view.map.doubleClickZoom.disable();
     document.addEventListener("keydown", this.key, { capture: true });
   }
 
   private ended(): void {
     this.running = undefined;
+    this.snapping.end();
     this.view.take = undefined;
-    this.element.hidden = true;
+    this.bar.hide();
     this.view.map.doubleClickZoom.enable();
     document.removeEventListener("keydown", this.key, { capture: true });
   }

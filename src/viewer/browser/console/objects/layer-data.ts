@@ -5,6 +5,7 @@ import type { ObjectsOf, ObjectsParts } from "../object-parts.js";
 import { readForm } from "../style-form.js";
 import { type Constraint, ObjectStore } from "./object-store.js";
 import { type Shape, type ShapeKind, shapeOf } from "./shape.js";
+import type { Neighbour } from "./snapping.js";
 
 /** What is known of a layer before its objects are edited. */
 
@@ -67,6 +68,48 @@ export async function pressedObject(
   };
   const [object] = await server.identify(mapId, query, signal);
   return object;
+}
+
+/** Of more objects nobody could say which one a place is drawn to. */
+const mostNeighbours = 200;
+const mostNeighbourBytes = 8 * 2 ** 20;
+
+/** The objects of the layer in a box, with their exact geometries; undefined = there are too many. @throws ServerError, AbortError */
+export async function neighbours(
+  server: MapServer,
+  { mapId: { project, map }, item }: ObjectsOf,
+  bounds: L.LatLngBounds,
+  signal: AbortSignal,
+): Promise<readonly Neighbour[] | undefined> {
+  // Where the map shows the world more than once, all of it.
+  const isWide = bounds.getEast() - bounds.getWest() >= 360;
+  const [sw, ne] = [bounds.getSouthWest(), bounds.getNorthEast()].map((corner) => corner.wrap());
+  const [west, east] = isWide ? [-180, 180] : [sw!.lng, ne!.lng];
+  const [south, north] = [Math.max(sw!.lat, -90), Math.min(ne!.lat, 90)];
+  const query = {
+    ...{ fields: "svc_id", returnGeom: 1, limit: mostNeighbours + 1 },
+    fbbox: [south, west, north, east].map((degrees) => degrees.toFixed(6)).join(),
+  };
+  const segments = [map, "layers", item.element.code, "objects"];
+  const answer = await server.answer(project, segments, query, { method: "GET", signal });
+  const text = await limited(answer, mostNeighbourBytes);
+  if (text === undefined) return undefined;
+  const found = JSON.parse(text) as readonly Neighbour[];
+  return found.length > mostNeighbours ? undefined : found;
+}
+
+/** The text of an answer; undefined = it is longer. */
+async function limited({ body }: Response, most: number): Promise<string | undefined> {
+  const reader = body?.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
+    text += decoder.decode(part.value, { stream: true });
+    if (text.length <= most) continue;
+    await reader?.cancel();
+    return undefined;
+  }
+  return text;
 }
 
 /** Storage that outlives the tab; undefined when the browser has it disabled. */

@@ -3,6 +3,7 @@ import {
   boundsOf,
   movedShape,
   positionAt,
+  rounded,
   type Shape,
   type VertexAt,
   verticesOf,
@@ -10,6 +11,7 @@ import {
   withVertex,
   withVertexAfter,
 } from "./shape.js";
+import type { Snapping } from "./snapping.js";
 
 /** A shape on the map with handles: at its vertices, between them, and one for all of it. They are moved by pointers and keys. */
 
@@ -32,6 +34,8 @@ export interface ShapeViewEvents {
   changed(shape: Shape): void;
   /** Some vertices have no handles, or all have them. */
   crowded(isCrowded: boolean): void;
+  /** Keys have led to a handle there. */
+  reached(place: L.LatLng): void;
 }
 
 const latLng = ([lon = 0, lat = 0]: readonly number[]): L.LatLng => L.latLng(lat, lon);
@@ -42,10 +46,13 @@ export class ShapeView {
   private readonly handles = L.featureGroup();
   private readonly outline: L.Polyline<GeoJSON.LineString | GeoJSON.MultiLineString> | L.Polygon | undefined;
   private isDragging = false;
+  /** Whether handles are made anew, and the one that had the focus gets it back. */
+  private isRestoring = false;
 
   constructor(
     private readonly map: L.Map,
     private readonly t: Translate,
+    private readonly snapping: Snapping,
     private shape: Shape,
     private readonly events: ShapeViewEvents,
   ) {
@@ -106,11 +113,13 @@ export class ShapeView {
     if (all.length > 1) this.addWhole(seen);
     if (focused === undefined) return;
     const wanted = focused === "all" ? focused : keyOf(focused);
+    this.isRestoring = true;
     for (const marker of this.markers) {
       const { at } = marker.options as { readonly at?: VertexAt | "all" };
       if ((at === "all" || at === undefined ? at : keyOf(at)) === wanted)
         marker.getElement()?.focus({ preventScroll: true });
     }
+    this.isRestoring = false;
   }
 
   private handle(
@@ -128,6 +137,9 @@ export class ShapeView {
     const element = marker.getElement();
     if (at === undefined) element?.setAttribute("aria-hidden", "true");
     else element?.setAttribute("aria-label", label);
+    element?.addEventListener("focus", () => {
+      if (!this.isRestoring && element.matches(":focus-visible")) this.events.reached(place);
+    });
     marker.on("dragstart", () => {
       this.isDragging = true;
     });
@@ -144,17 +156,27 @@ export class ShapeView {
     const place = latLng(positionAt(this.shape, at)!);
     const marker = this.handle(at, place, "vertex", this.t("vertexOf", { n, all }));
     const movedTo = ({ lat, lng }: L.LatLng) => withVertex(this.shape, at, lng, lat);
-    marker.on("drag", () => this.drawOutline(movedTo(marker.getLatLng())));
-    marker.on("dragend", () => this.commit(movedTo(marker.getLatLng()), at));
+    this.onDrag(marker, movedTo, at);
     marker.getElement()?.addEventListener("keydown", (event) => {
       const to = this.stepped(event, marker.getLatLng());
-      if (to) this.commit(movedTo(to), at);
+      if (to) this.commit(movedTo(L.latLng(rounded(to.lat), rounded(to.lng))), at);
       else if (event.key === "Delete" || event.key === "Backspace") this.removeVertex(at);
       else if (event.key === "Insert" || event.key === "+") this.insertAfter(at);
       else return;
       event.preventDefault();
       event.stopPropagation();
     });
+  }
+
+  /** @param moved the shape with its vertex at another place @param at the vertex as it is then */
+  private onDrag(marker: L.Marker, moved: (place: L.LatLng) => Shape, at: VertexAt): void {
+    let place = marker.getLatLng();
+    marker.on("drag", (event) => {
+      const { originalEvent } = event as L.LeafletMouseEvent;
+      place = this.snapping.shownAt(marker.getLatLng(), originalEvent);
+      this.drawOutline(moved(place));
+    });
+    marker.on("dragend", () => this.commit(moved(place), at));
   }
 
   private removeVertex(at: VertexAt): void {
@@ -179,7 +201,7 @@ export class ShapeView {
     const middle = this.middleAfter(at);
     if (!middle) return;
     const next = { ...at, index: at.index + 1 };
-    this.commit(withVertexAfter(this.shape, at, middle.lng, middle.lat), next);
+    this.commit(withVertexAfter(this.shape, at, rounded(middle.lng), rounded(middle.lat)), next);
   }
 
   private addBetween(at: VertexAt): void {
@@ -187,10 +209,9 @@ export class ShapeView {
     if (!middle) return;
     const marker = this.handle(undefined, middle, "between", this.t("addVertex"));
     const added = ({ lat, lng }: L.LatLng) => withVertexAfter(this.shape, at, lng, lat);
-    marker.on("drag", () => this.drawOutline(added(marker.getLatLng())));
-    const end = () => this.commit(added(marker.getLatLng()), { ...at, index: at.index + 1 });
-    marker.on("dragend", end);
-    marker.on("click", end);
+    const vertex = { ...at, index: at.index + 1 };
+    this.onDrag(marker, added, vertex);
+    marker.on("click", () => this.commit(added(L.latLng(rounded(middle.lat), rounded(middle.lng))), vertex));
   }
 
   /** Moves everything as it is seen: on this map shapes keep their form so. */

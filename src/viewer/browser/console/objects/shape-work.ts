@@ -1,5 +1,6 @@
 import type { Hit } from "../../objects.js";
 import { GeometryTools } from "./geometry-tools.js";
+import { neighbours } from "./layer-data.js";
 import type { ObjectForm } from "./object-form.js";
 import type { OpenObject } from "./open-object.js";
 import {
@@ -12,6 +13,7 @@ import {
   shapeOf,
   unturned,
 } from "./shape.js";
+import { Snapping } from "./snapping.js";
 import type { Surroundings } from "./surroundings.js";
 
 /** The shape of the open object: shown on the map, drawn and changed. */
@@ -33,7 +35,12 @@ export class ShapeWork {
     private readonly own: ShapeWorkParts,
   ) {
     const { view, locale } = around.parts;
-    this.tools = new GeometryTools(view, locale.t);
+    const snapping = new Snapping({
+      view,
+      read: (bounds, signal) => neighbours(around.server, around.of, bounds, signal),
+      own: () => own.open()?.id,
+    });
+    this.tools = new GeometryTools(view, locale.t, snapping);
   }
 
   get element(): HTMLElement {
@@ -139,9 +146,12 @@ export class ShapeWork {
       this.around.update();
     };
     let isOver = false;
-    const result = await this.tools.reshape(turned, (next) => {
+    const reshaping = this.tools.reshape(turned, (next) => {
       if (!isOver) set(next);
     });
+    // The bar is over the map now, and handles may be below it.
+    view.clear(hit);
+    const result = await reshaping;
     isOver = true;
     if (!result) open.setGeometry(before);
     if (this.own.open() === open) {

@@ -105,19 +105,19 @@ const withRing = (
 });
 
 /** Seven digits are a centimetre; more would be noise of the screen. */
-const rounded = (value: number): number => Number(value.toFixed(7));
+export const rounded = (value: number): number => Number(value.toFixed(7));
 
 /** Moves a vertex; its height stays. */
 export const withVertex = (shape: Shape, at: VertexAt, lon: number, lat: number): Shape =>
   withRing(shape, at, (ring) =>
-    ring.map((old, index) => (index === at.index ? [rounded(lon), rounded(lat), ...old.slice(2)] : old)),
+    ring.map((old, index) => (index === at.index ? [lon, lat, ...old.slice(2)] : old)),
   );
 
 /** Adds a vertex after another one. */
 export const withVertexAfter = (shape: Shape, at: VertexAt, lon: number, lat: number): Shape =>
   withRing(shape, at, (ring) => [
     ...ring.slice(0, at.index + 1),
-    [rounded(lon), rounded(lat), ...ring[at.index]!.slice(2)],
+    [lon, lat, ...ring[at.index]!.slice(2)],
     ...ring.slice(at.index + 1),
   ]);
 
@@ -156,7 +156,7 @@ export const movedShape = (
 export const drawnShape = (kind: ShapeKind, positions: readonly Position[]): Shape => ({
   kind,
   isMulti: false,
-  parts: [[positions.map(([lon, lat]) => [rounded(lon!), rounded(lat!)])]],
+  parts: [[positions.map(([lon, lat]) => [lon!, lat!])]],
 });
 
 export const withPart = (shape: Shape, drawn: Shape): Shape => ({
@@ -170,7 +170,7 @@ export function withHole(shape: Shape, hole: readonly Position[]): Shape | undef
   const [first] = hole;
   const part = shape.parts.findIndex(([outer]) => first && outer && isWithin(first, outer));
   if (part < 0) return undefined;
-  const ring = hole.map(([lon, lat]) => [rounded(lon!), rounded(lat!)]);
+  const ring = hole.map(([lon, lat]) => [lon!, lat!]);
   return { ...shape, parts: shape.parts.map((rings, at) => (at === part ? [...rings, ring] : rings)) };
 }
 
