@@ -1,6 +1,6 @@
 import { type Locale, ownColumns } from "../attributes.js";
 import { button, h, icon } from "../dom.js";
-import type { TreeItem } from "../layer-tree.js";
+import { hasObjects, type TreeItem } from "../layer-tree.js";
 import type { ColumnInfo } from "../map-server.js";
 import type { Translate } from "../texts.js";
 import type { StylePlace } from "./carto-parts.js";
@@ -100,8 +100,9 @@ export class StylePanel implements StyledText {
     bar.addEventListener("keydown", (event) => {
       if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
       event.preventDefault();
-      const by = event.key === "ArrowRight" ? 1 : modes.length - 1;
-      this.show(modes[(modes.indexOf(this.mode) + by) % modes.length]!);
+      const shown = modes.filter((mode) => !this.tabs[mode].hidden);
+      const by = event.key === "ArrowRight" ? 1 : shown.length - 1;
+      this.show(shown[(shown.indexOf(this.mode) + by) % shown.length]!);
       this.tabs[this.mode].focus();
     });
     const close = button(
@@ -268,6 +269,7 @@ export class StylePanel implements StyledText {
       this.tabs[mode].setAttribute("aria-selected", String(isShown));
       this.tabs[mode].tabIndex = isShown ? 0 : -1;
     }
+    this.tabs.visual.hidden = this.item !== undefined && !hasObjects(this.item);
     this.form.element.hidden = this.mode !== "form";
     this.source.element.hidden = this.mode !== "text";
     this.visual.element.hidden = this.mode !== "visual";

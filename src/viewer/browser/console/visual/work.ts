@@ -42,6 +42,8 @@ export class VisualWork {
   private timer = 0;
   /** Number of the latest change: answers for older ones are let go. */
   private latest = 0;
+  /** The server is asked one thing at a time: of large layers it has to look at all objects. */
+  private trying: Promise<void> = Promise.resolve();
 
   constructor(
     t: Translate,
@@ -127,10 +129,13 @@ export class VisualWork {
     this.events.changed();
     this.render();
     const number = this.latest;
-    this.timer = window.setTimeout(() => void this.complete(item, number), pauseMs);
+    this.timer = window.setTimeout(() => {
+      this.trying = this.trying.then(() => this.complete(item, number));
+    }, pauseMs);
   }
 
   private async complete(item: TreeItem, number: number): Promise<void> {
+    if (number !== this.latest) return;
     const draft = this.drafts.get(item.layerId);
     if (!draft) {
       this.events.preview(item, undefined);
