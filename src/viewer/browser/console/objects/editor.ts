@@ -10,6 +10,7 @@ import { MarkedRows } from "./marked-rows.js";
 import { ObjectForm } from "./object-form.js";
 import { ObjectWork } from "./object-work.js";
 import { ShapeWork } from "./shape-work.js";
+import { SplitWork } from "./split-work.js";
 import type { Surroundings } from "./surroundings.js";
 import { Tasks } from "./tasks.js";
 import { Toolbox } from "./toolbox.js";
@@ -29,6 +30,7 @@ class Editor implements ObjectsTool {
   private readonly work: ObjectWork;
   private readonly shape: ShapeWork;
   private readonly many: ManyWork;
+  private readonly splits: SplitWork;
   private readonly toolbox: Toolbox;
   private readonly marks: MarkedRows;
   private readonly drafts: Drafts;
@@ -74,6 +76,7 @@ class Editor implements ObjectsTool {
       removeMarked: () => void this.many.remove([...this.marks.ids]),
       openDraft: () => void this.work.openDraft(),
       change: () => void this.many.change([...this.marks.ids]),
+      merge: () => void this.many.merge([...this.marks.ids]),
     });
     this.form = new ObjectForm(locale, item.title, {
       changed: (code, value, written) => {
@@ -89,6 +92,7 @@ class Editor implements ObjectsTool {
       closed: () => this.work.closed(),
       draw: (kind) => void this.shape.draw(kind),
       reshape: () => void this.shape.reshape(),
+      split: () => void this.splits.begin(),
       removeGeometry: () => this.shape.remove(),
     });
     this.around = this.surroundings();
@@ -98,6 +102,12 @@ class Editor implements ObjectsTool {
       open: () => this.work.open,
       // What others did meanwhile.
       ended: () => void this.work.refresh().catch(() => undefined),
+    });
+    this.splits = new SplitWork(this.around, {
+      work: this.work,
+      shape: this.shape,
+      split: ([, ...made]) => this.marks.replace(made),
+      undo: () => void this.undo(),
     });
     this.many = new ManyWork(this.around, {
       removed: (ids) => {
@@ -271,6 +281,7 @@ class Editor implements ObjectsTool {
       canRedo: this.done.canRedo && !isBusy,
       marked: this.marks.ids.size,
       listed: this.table.total ?? 0,
+      isMarkedDraft: this.drafts.all().some(({ id }) => id !== undefined && this.marks.ids.has(id)),
       drafts: this.drafts.all().filter((draft) => !this.work.isOpen(draft)).length,
       isReady: this.known !== undefined && !isBusy,
     });

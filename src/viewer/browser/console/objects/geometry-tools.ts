@@ -62,6 +62,11 @@ export class GeometryTools {
     return this.running?.undo() ?? false;
   }
 
+  /** Says what is being drawn, before how. */
+  tell(what: string): void {
+    this.hint.textContent = `${what} ${this.hint.textContent}`;
+  }
+
   /**
    * The vertices that are drawn; undefined = it was cancelled.
    * @param begun what was drawn before @param changed is told each step @param over is told at once when it has ended

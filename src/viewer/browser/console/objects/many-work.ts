@@ -1,7 +1,9 @@
+import { objectTitle, ownColumns } from "../../attributes.js";
 import { confirmed } from "../confirmed.js";
 import { newKey } from "../new-key.js";
 import { askValue, changeableColumns } from "./change-dialog.js";
 import { isSame } from "./merge.js";
+import { askKept } from "./merge-dialog.js";
 import { isFinal } from "./object-store.js";
 import type { Surroundings } from "./surroundings.js";
 
@@ -9,6 +11,8 @@ import type { Surroundings } from "./surroundings.js";
 
 /** More are neither read nor sent at once. */
 const mostChanged = 20_000;
+/** As the server has it. */
+const mostMerged = 1_000;
 
 export interface ManyWorkEvents {
   removed(ids: readonly number[]): void;
@@ -46,6 +50,35 @@ export class ManyWork {
     });
   }
 
+  /** Makes one object of several. */
+  async merge(marked: readonly number[]): Promise<void> {
+    const { parts, known, tasks, drafts, done } = this.around;
+    const { root, locale, toasts } = parts;
+    const { t } = locale;
+    if (marked.length < 2 || !known || tasks.isBusy) return;
+    if (marked.length > mostMerged) {
+      toasts.show(t("mergeTooMany", { n: mostMerged }), "bad");
+      return;
+    }
+    let titles: readonly string[] | undefined;
+    await tasks.run(async () => {
+      titles = await this.titles(marked);
+    });
+    const kept = titles && (await askKept({ root, locale }, marked, titles));
+    if (kept === undefined) return;
+    const deleted = marked.filter((id) => id !== kept);
+    await tasks.run(async () => {
+      await this.once(`merge ${[kept, ...deleted]}`, (key) => known.store.merge([kept, ...deleted], key));
+      for (const id of deleted) drafts.remove({ id, key: "" });
+      // What is deleted is in the history even if the shape of the first one has not changed.
+      await done.note([...deleted, kept]);
+      this.events.removed(deleted);
+      await this.events.changed([kept]);
+      const undo = { label: t("undo"), press: () => this.events.undo() };
+      toasts.show(t("objectsMerged", { n: marked.length }), "good", undo);
+    });
+  }
+
   /** Gives objects the same value in one column. @param marked none = all that the table lists */
   async change(marked: readonly number[]): Promise<void> {
     const { parts, known, tasks, of, table, done } = this.around;
@@ -79,6 +112,21 @@ export class ManyWork {
       const undo = { label: t("undo"), press: () => this.events.undo() };
       toasts.show(t("objectsChanged", { n: ids.length }), "plain", ids.length > 0 ? undo : undefined);
     });
+  }
+
+  /** In the order of the ids. */
+  private async titles(ids: readonly number[]): Promise<readonly string[]> {
+    const { parts, known, table } = this.around;
+    const own = ownColumns(known?.columns ?? []);
+    const texts = own.filter(({ type }) => type === "string" || type === "text");
+    // The column whose text is a title, of an object that has one in each.
+    const probe = { id: 0, fields: Object.fromEntries(texts.map(({ code }) => [code, code])) };
+    const code = objectTitle(probe, own, parts.locale);
+    const found = texts.some((column) => column.code === code)
+      ? await table.values(code, { ids, limit: mostMerged })
+      : [];
+    const objects = new Map(found.map((one) => [one.id, one]));
+    return ids.map((id) => objectTitle(objects.get(id) ?? { id }, own, parts.locale));
   }
 
   private async once(what: string, send: (key: string) => Promise<void>): Promise<void> {

@@ -1,7 +1,7 @@
 import { h } from "../../dom.js";
 import type { Translate } from "../../texts.js";
 
-/** Which rows of the table are marked, to be deleted together. */
+/** Which rows of the table are marked, to be changed, merged or deleted together. */
 export class MarkedRows {
   readonly ids = new Set<number>();
   private readonly boxes = new Map<number, WeakRef<HTMLInputElement>>();
@@ -52,9 +52,15 @@ export class MarkedRows {
     this.changed();
   }
 
-  clear(): void {
+  /** Marks these and no others. */
+  replace(ids: readonly number[]): void {
     for (const id of [...this.ids]) this.set(id, false);
+    for (const id of ids) this.set(id, true);
     this.changed();
+  }
+
+  clear(): void {
+    this.replace([]);
   }
 
   private set(id: number, isMarked: boolean): void {

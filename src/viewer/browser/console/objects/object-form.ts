@@ -19,6 +19,7 @@ export interface FormEvents {
   closed(): void;
   draw(kind: ShapeKind): void;
   reshape(): void;
+  split(): void;
   removeGeometry(): void;
 }
 
@@ -39,6 +40,7 @@ export class ObjectForm {
   private readonly geometry = h("p", { class: "object-geometry-text" });
   private readonly drawing = h("span", { class: "object-draw" });
   private readonly reshaping: HTMLButtonElement;
+  private readonly splitting: HTMLButtonElement;
   private readonly ungeometry: HTMLButtonElement;
   private readonly problem = h("p", { class: "problem", role: "alert" });
   private readonly news = h("p", { class: "object-news", role: "status", hidden: true });
@@ -67,6 +69,7 @@ export class ObjectForm {
       icon("trash"),
     );
     this.reshaping = button({ class: "button small" }, () => events.reshape(), icon("pencil"), t("reshape"));
+    this.splitting = button({ class: "button small" }, () => events.split(), icon("split"), t("split"));
     this.ungeometry = button(
       { class: "icon-button small", "aria-label": t("removeGeometry"), title: t("removeGeometry") },
       () => events.removeGeometry(),
@@ -150,6 +153,7 @@ export class ObjectForm {
         this.geometry,
         this.drawing,
         this.reshaping,
+        this.splitting,
         this.ungeometry,
       ),
       ...under(0),
@@ -196,6 +200,9 @@ export class ObjectForm {
     this.removing.hidden = isNew;
     this.geometry.textContent = geometryText(geom, this.locale);
     this.reshaping.hidden = !geom;
+    this.splitting.hidden = isNew || !geom || !/Line|Polygon/.test(geom.type);
+    this.splitting.disabled = isDraft;
+    this.splitting.title = isDraft ? t("saveFirst") : "";
     this.ungeometry.hidden = !geom;
     const focused = this.drawing.contains(document.activeElement);
     this.drawing.replaceChildren(

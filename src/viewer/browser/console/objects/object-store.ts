@@ -104,6 +104,26 @@ export class ObjectStore {
     return (await this.last(objects)) ?? { entry, objects };
   }
 
+  /** @returns the object and the new ones @throws ServerError 412 when it is of another version */
+  async split(
+    id: number,
+    line: GeoJSON.Geometry,
+    once: { readonly match: string | undefined; readonly key: string },
+  ): Promise<readonly number[]> {
+    const options = { body: { line }, ...once };
+    const { ids } = await this.send<{ readonly ids: readonly number[] }>(
+      "POST",
+      ["objects", String(id), "split"],
+      options,
+    );
+    return ids;
+  }
+
+  /** The first one stays. */
+  async merge(ids: readonly number[], key: string): Promise<void> {
+    await this.send("POST", ["objects", "merge"], { body: { ids }, key });
+  }
+
   /** Gives a column of objects a value, of all or of none. */
   async change(ids: readonly number[], fields: Fields, key: string): Promise<void> {
     const body = ids.map((id) => ({ op: "update", id, fields }));

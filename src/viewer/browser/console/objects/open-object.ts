@@ -56,6 +56,11 @@ export class OpenObject {
     return this.draft.key;
   }
 
+  /** The ETag of what the server had. */
+  get version(): string | undefined {
+    return this.draft.base?.etag;
+  }
+
   /** Whether there is something that the server does not have. */
   get isDraft(): boolean {
     const { change, drawn, sent } = this.draft;

@@ -128,6 +128,26 @@ export class ShapeWork {
     this.own.ended();
   }
 
+  /** Draws a line across the object; undefined = none is wanted any more. */
+  async drawAcross(): Promise<Shape | undefined> {
+    const open = this.own.open();
+    const { hit } = this;
+    if (!open || !hit) return undefined;
+    let isLeft = false;
+    const drawing = this.tools.draw("LineString", [], undefined, () => {
+      isLeft = this.isLeaving;
+    });
+    this.tools.tell(this.around.parts.locale.t("splitHint"));
+    const positions = await drawing;
+    if (this.own.open() === open && !isLeft) {
+      this.show();
+      this.own.form.focusTitle();
+    }
+    this.own.ended();
+    if (!positions || isLeft) return undefined;
+    return movedShape(drawnShape("LineString", positions), (lon, lat) => [lon - hit.shift, lat]);
+  }
+
   async reshape(): Promise<void> {
     const open = this.own.open();
     const { hit } = this;

@@ -12,6 +12,8 @@ export interface ToolboxEvents {
   removeMarked(): void;
   /** Gives those that are marked, or all that are listed, the same value. */
   change(): void;
+  /** Makes one object of those that are marked. */
+  merge(): void;
   openDraft(): void;
 }
 export interface ToolboxState {
@@ -19,6 +21,8 @@ export interface ToolboxState {
   readonly canRedo: boolean;
   readonly marked: number;
   readonly listed: number;
+  /** Whether something of those that are marked is not saved. */
+  readonly isMarkedDraft: boolean;
   /** How many are not open. */
   readonly drafts: number;
   readonly isReady: boolean;
@@ -32,6 +36,7 @@ export class Toolbox {
   private readonly undo: HTMLButtonElement;
   private readonly redo: HTMLButtonElement;
   private readonly changing: HTMLButtonElement;
+  private readonly merging: HTMLButtonElement;
   private readonly removing: HTMLButtonElement;
   private readonly drafts: HTMLButtonElement;
 
@@ -53,12 +58,13 @@ export class Toolbox {
     this.undo = tool(t("undo"), "Ctrl+Z", () => events.undo(), "undo");
     this.redo = tool(t("redo"), "Ctrl+Shift+Z", () => events.redo(), "redo");
     this.changing = button({ class: "button small worded", hidden: true }, () => events.change());
+    this.merging = button({ class: "button small worded", hidden: true }, () => events.merge());
     this.removing = button({ class: "button small worded danger", hidden: true }, () =>
       events.removeMarked(),
     );
     this.drafts = button({ class: "button small worded", hidden: true }, () => events.openDraft());
     const history = h("span", { class: "object-tools" }, this.undo, this.redo);
-    this.elements = [this.making, history, this.changing, this.removing, this.drafts];
+    this.elements = [this.making, history, this.changing, this.merging, this.removing, this.drafts];
   }
 
   /** What kinds of objects can be made. */
@@ -73,13 +79,17 @@ export class Toolbox {
     this.making.replaceChildren(...kinds.map(entry));
   }
 
-  update({ canUndo, canRedo, marked, listed, drafts, isReady }: ToolboxState): void {
+  update({ canUndo, canRedo, marked, listed, isMarkedDraft, drafts, isReady }: ToolboxState): void {
     const { t } = this;
     this.undo.disabled = !canUndo;
     this.redo.disabled = !canRedo;
     this.changing.hidden = !isReady || listed < 2;
     const change = marked > 0 ? t("changeMarked", { n: marked }) : t("changeListed");
     this.changing.replaceChildren(icon("pencil"), change);
+    this.merging.hidden = !isReady || marked < 2;
+    this.merging.disabled = isMarkedDraft;
+    this.merging.title = isMarkedDraft ? t("saveFirst") : "";
+    this.merging.replaceChildren(icon("merge"), t("mergeMarked", { n: marked }));
     this.removing.hidden = marked === 0;
     this.removing.replaceChildren(icon("trash"), t("deleteMarked", { n: marked }));
     this.drafts.hidden = drafts === 0;
