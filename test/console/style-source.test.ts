@@ -145,6 +145,22 @@ t.test("what is wrong is marked at its place, while it is written and when the s
   await page.context().close();
 });
 
+t.test("the caret stays in sight when the line below the text says what is wrong", async (t) => {
+  const { page } = await opened("caret");
+  const lines = Array.from({ length: 80 }, (_, at) => `  line-width: ${at + 1};`);
+  await write(page, ["#layer {", ...lines, "  line-colour: red;"].join("\n"));
+  await soon(t).match(() => page.locator(".style-found").textContent(), "line-colour");
+  const away = () =>
+    page.evaluate<number>(`(() => {
+      const { shadowRoot } = document.querySelector(".style-code");
+      const bottom = (element) => element.getBoundingClientRect().bottom;
+      const caret = [...shadowRoot.querySelectorAll(".cm-line")].at(-1);
+      return Math.max(0, Math.floor(bottom(caret) - bottom(shadowRoot.querySelector(".cm-scroller"))));
+    })()`);
+  await soon(t).equal(away, 0);
+  await page.context().close();
+});
+
 t.test("Tab indents, and after Escape leaves the text; Escape once more closes the style", async (t) => {
   const { page } = await opened("tabs");
   await write(page, "#layer {}");

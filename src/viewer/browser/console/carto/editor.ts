@@ -6,6 +6,7 @@ import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/sea
 import { Annotation, Compartment, EditorState, type Extension } from "@codemirror/state";
 import { EditorView, keymap, lineNumbers } from "@codemirror/view";
 import type { CartoEditor, CartoParts, StyleError } from "../carto-parts.js";
+import { caretInSight } from "./caret.js";
 import { cartoCheck, offsetOf, tellOf } from "./check.js";
 import { cartoCompletion } from "./completion.js";
 import { cartoLanguage } from "./language.js";
@@ -50,6 +51,7 @@ export function openEditor({ root, t, label, changed, found }: CartoParts): Cart
     ]),
     leavingByTab(),
     typingOverSelections,
+    caretInSight,
     EditorView.contentAttributes.of({ id: "style-text-field", "aria-label": label }),
     attributes.of(described()),
     phrases(t),
