@@ -101,6 +101,8 @@ t.test("a map is made, styled, arranged and shared with keys only, on a dark pho
     await page.waitForSelector("#style-polygon-fill");
     await accessible(t, page, "the style of a layer");
     await tabTo("Simple");
+    // Past the maps by values.
+    await keyboard.press("ArrowRight");
     await keyboard.press("ArrowRight");
     await keyboard.press("Tab");
     await keyboard.press("Control+Home");
