@@ -14,6 +14,7 @@ export class DrawBar {
   private readonly help = h("p", { class: "hint draw-help", id: "draw-help", hidden: true });
   private readonly helper: HTMLButtonElement;
   private what: ShapeKind | "reshape" = "reshape";
+  private aim: string | undefined;
   private isCrowded = false;
   private isSnapped = false;
 
@@ -36,6 +37,7 @@ export class DrawBar {
 
   show(what: ShapeKind | "reshape", actions: readonly HTMLElement[]): void {
     this.what = what;
+    this.aim = undefined;
     this.isCrowded = false;
     this.isSnapped = false;
     this.help.textContent = `${this.t(what === "reshape" ? "reshapeHint" : helps[what])} ${this.t("snapHint")}`;
@@ -47,6 +49,12 @@ export class DrawBar {
 
   hide(): void {
     this.element.hidden = true;
+  }
+
+  /** What is drawn now is for this. */
+  tellAim(aim: string): void {
+    this.aim = aim;
+    this.tell();
   }
 
   /** There is no room for handles at all vertices. */
@@ -64,7 +72,7 @@ export class DrawBar {
 
   private tell(): void {
     const { t, what } = this;
-    const brief = what === "reshape" ? t("reshapeBrief") : t(briefs[what]);
+    const brief = this.aim ?? (what === "reshape" ? t("reshapeBrief") : t(briefs[what]));
     const text = this.isSnapped ? t("snapped") : this.isCrowded ? t("reshapeCrowded") : brief;
     // What is said again would be read out again.
     if (this.hint.textContent !== text) this.hint.textContent = text;

@@ -62,9 +62,9 @@ export class GeometryTools {
     return this.running?.undo() ?? false;
   }
 
-  /** Says what is being drawn, before how. */
+  /** Says what is being drawn, in place of how. */
   tell(what: string): void {
-    this.hint.textContent = `${what} ${this.hint.textContent}`;
+    this.bar.tellAim(what);
   }
 
   /**
