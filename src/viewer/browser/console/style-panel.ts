@@ -54,6 +54,8 @@ export class StylePanel implements StyledText {
   private mode: Mode = "form";
   private item: TreeItem | undefined;
   private columns: readonly ColumnInfo[] = [];
+  /** Whether the text that is written can be read, as far as is known. */
+  private isReadable = true;
 
   constructor(
     { t, language }: Locale,
@@ -79,7 +81,15 @@ export class StylePanel implements StyledText {
       text: tab("text", "CartoCSS"),
     };
     this.form = new StyleFormView(t, this);
-    this.source = new StyleSourceView(t, this.problem.id, (css) => this.changed(css));
+    this.source = new StyleSourceView(
+      t,
+      this.problem.id,
+      (css) => this.draft(css),
+      (isReadable) => {
+        this.isReadable = isReadable;
+        this.preview();
+      },
+    );
     this.visual = new VisualWork(t, language, {
       ...events.visual,
       preview: (item, body) => this.isOpen(item) && events.preview(item, body),
@@ -154,6 +164,7 @@ export class StylePanel implements StyledText {
       this.source.columns([]);
       this.tell(undefined);
       this.mode = this.firstMode(item);
+      this.isReadable = this.mode !== "text";
     }
     this.render();
     this.preview();
@@ -225,7 +236,8 @@ export class StylePanel implements StyledText {
     const css = this.drafts.of(item.layerId);
     const hasVisual = this.visual.hasDraft(item);
     if (hasVisual && (this.mode === "visual" || css === undefined)) this.visual.preview(item);
-    else this.events.preview(item, css === undefined || savedVisual(item) ? undefined : { css_style: css });
+    else if (css === undefined || this.isReadable)
+      this.events.preview(item, css === undefined || savedVisual(item) ? undefined : { css_style: css });
   }
 
   private isOpen(item: TreeItem): boolean {
@@ -233,11 +245,16 @@ export class StylePanel implements StyledText {
   }
 
   changed(css: string): void {
+    this.isReadable = true;
+    this.draft(css);
+    this.preview();
+  }
+
+  private draft(css: string): void {
     if (!this.item) return;
     this.drafts.set(this.item.layerId, css, this.saved);
     this.tell(undefined);
     this.mark();
-    this.preview();
   }
 
   private discard(): void {

@@ -22,6 +22,8 @@ export class StyleSourceView {
     private readonly t: Translate,
     private readonly problemId: string,
     private readonly changed: (css: string) => void,
+    /** The text as it is can be read, or not. */
+    private readonly read: (isReadable: boolean) => void,
   ) {
     this.element.append(this.text);
     this.text.addEventListener("input", () => this.written(this.text.value));
@@ -86,6 +88,7 @@ export class StyleSourceView {
       ...{ t, label: "CartoCSS", changed: (css) => this.written(css) },
       found: (what) => {
         found.textContent = what;
+        this.read(what === "");
       },
     });
     editor.show(this.css, this.of);
