@@ -252,3 +252,21 @@ t.test("layers that are made after a publication are published, in their places"
   t.equal((await nodes("grown", "publish"))[1]?.icon, "/icons/a.png");
   await page.context().close();
 });
+
+t.test("a style that others save between the tree and the stream is shown", async (t) => {
+  await made("between", "roads");
+  const { page } = await openPage(browser, "about:blank", { waitForMap: false });
+  const release = await hold(page, "**/changes/**");
+  await page.goto(`${server.url}/console/${address("between")}`);
+  const asked = page.waitForRequest((request) => request.url().includes("/changes/"));
+  await signIn(page, "admin");
+  await page.waitForSelector(".tree-choose");
+  await asked;
+  const css_style = "#layer { line-color: #123456; line-width: 3; }";
+  await server.api("PATCH", "between/layers/roads/", { token, body: { parent_id: 0, css_style } });
+  release();
+  await page.click(".tree-choose");
+  await page.click("#style-tab-text");
+  await soon(t).equal(() => styleText(page), css_style);
+  await page.context().close();
+});

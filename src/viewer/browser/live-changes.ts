@@ -10,6 +10,8 @@ export interface LiveEvents {
   mapChanged(): void;
   /** They may have changed while nothing was heard. */
   mapUnwatched(): void;
+  /** From now on it is heard of all changes. Absent = nothing has to be done. */
+  listening?(): void;
   /** The session may have ended. */
   sessionDoubtful(): void;
 }
@@ -65,6 +67,8 @@ export class LiveChanges {
       this.events.changed(areas ?? undefined, layers);
     });
     source.addEventListener("map", () => this.events.mapChanged());
+    // The server answers when it listens itself.
+    source.addEventListener("open", () => this.events.listening?.(), { once: true });
     source.addEventListener("session", () => this.events.sessionDoubtful());
     source.addEventListener("error", () => {
       // Else the browser comes back by itself, and names the last event that it has seen.

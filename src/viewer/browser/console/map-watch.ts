@@ -31,6 +31,8 @@ export class MapWatch {
       changed: (areas, layers) => this.changed(areas, layers),
       mapChanged: () => void this.mapChanged(),
       mapUnwatched: () => void this.mapChanged(),
+      // Between the tree and the stream a layer may have got another style, of which no event tells.
+      listening: () => void this.mapChanged(),
       sessionDoubtful: () => void this.checkSession(),
     });
   }
