@@ -186,6 +186,8 @@ export interface LayerNode extends TreeNode {
   readonly visualSettings: StoredSettings | null;
   readonly visualCustomSettings: StoredSettings | null;
   readonly vectorSettings: StoredSettings | null;
+  /** Whether its look is tried and not saved: nothing is kept for it. Absent = no. */
+  readonly isTried?: boolean;
 }
 
 /** Tables of thinned points: those of a zoom are `<table>_p<number>_z<zoom>`. */

@@ -62,7 +62,7 @@ export interface Visuals {
  * calls during a computation that began before their version share the next one.
  */
 export class VisualCache implements Visuals, VisualSource {
-  private readonly entries = new LRUCache<number, Entry>(atMostLayers);
+  private readonly entries = new LRUCache<string, Entry>(atMostLayers);
   /** Layers whose counts are worked on, and their projects. */
   private readonly tended = new Map<number, number>();
   /** Layers whose counts failed lately. */
@@ -103,7 +103,7 @@ export class VisualCache implements Visuals, VisualSource {
   }
 
   private lastKnown(layer: LayerNode, project: VisualProject): VisualValues | undefined {
-    const last = this.entries.get(layer.id);
+    const last = this.entries.get(placeOf(layer));
     return last?.key === keyOf(layer, project) ? last.values : undefined;
   }
 
@@ -115,7 +115,7 @@ export class VisualCache implements Visuals, VisualSource {
     if (!this.changes.trusted) await this.changes.refresh([tracked]);
     // The values include at least what is committed now.
     const requiredVersion = tracked.version;
-    const entry = this.entry(tracked, keyOf(layer, project));
+    const entry = this.entry(tracked, placeOf(layer), keyOf(layer, project));
     const found = (): LatestValues => ({
       values: entry.values,
       isCurrent: entry.version >= requiredVersion,
@@ -187,11 +187,11 @@ export class VisualCache implements Visuals, VisualSource {
     };
   }
 
-  private entry(layer: LayerVersion, key: string): Entry {
-    const known = this.entries.get(layer.id);
+  private entry(layer: LayerVersion, place: string, key: string): Entry {
+    const known = this.entries.get(place);
     if (known?.key === key && known.layer === layer) return known;
     const entry: Entry = { key, layer, version: -1, running: undefined, values: undefined, retryAt: 0 };
-    this.entries.set(layer.id, entry);
+    this.entries.set(place, entry);
     return entry;
   }
 
@@ -205,7 +205,8 @@ export class VisualCache implements Visuals, VisualSource {
     const [main] = project.languages;
     const found = await answerBest(this.db, layer, { question, languages: { own: main, main }, plan });
     const { values, care } = found;
-    if (!plan) return values;
+    // Counts that are kept belong to what is saved.
+    if (!plan || layer.isTried) return values;
     const objects = values.counts.reduce((sum, count) => sum + count, values.others);
     const isTooLarge = objects > this.mostTallied;
     const isLarge = objects >= this.leastTallied && !isTooLarge;
@@ -261,6 +262,9 @@ export class VisualCache implements Visuals, VisualSource {
     }
   }
 }
+
+/** What is tried does not take the place of what everybody sees. */
+const placeOf = ({ id, isTried }: LayerNode): string => (isTried ? `${id} tried` : String(id));
 
 const keyOf = (layer: LayerNode, project: VisualProject): string =>
   JSON.stringify([questionOf(layer), project.languages[0]]);

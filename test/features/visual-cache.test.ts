@@ -63,6 +63,16 @@ t.test("other settings ask anew, the same ones of another snapshot do not", asyn
   t.equal(await cache.current({ ...layer, visualSettings: null }, project), undefined);
 });
 
+t.test("what is tried leaves what everybody sees as it is", async (t) => {
+  await current();
+  const before = computed;
+  const tried: LayerNode = { ...shown("n", 3), isTried: true };
+  t.same(await Promise.all([current(tried), current(tried)]), [5, 5]);
+  t.equal(await current(), 5);
+  t.equal(await current(tried), 5);
+  t.equal(computed, before + 1, "each has an answer of its own");
+});
+
 t.test("a project whose statistics take long leaves others a turn", async (t) => {
   let asked = 0;
   let goOn = (): void => undefined;
@@ -124,8 +134,10 @@ t.test("a large layer gets kept counts in the background, and what they give is 
   );
   tracked.version++;
   const eager = new VisualCache(features.db, versions, quietLog, 100);
-  const whole = await eager.current(shown("n", 4), project);
   const tallies = async () => (await features.db.query("select from visual_tally")).length;
+  await eager.current({ ...shown("gone", 4), isTried: true }, project);
+  t.equal(await tallies(), 0, "of what is only tried none are kept");
+  const whole = await eager.current(shown("n", 4), project);
   await waitFor(async () => (await tallies()) === 1);
   await features.db.execute(`insert into ${table} (${physical("n")}) values (2)`);
   tracked.version++;

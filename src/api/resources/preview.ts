@@ -103,7 +103,8 @@ async function dressed(
   context: LayerContext & { readonly request: Request },
   given: Given,
 ): Promise<LayerNode> {
-  const { map, layer } = context;
+  const { map } = context;
+  const layer = { ...context.layer, isTried: true };
   if ("css" in given) {
     const cssStyle = given.css || defaultStyleOf(layer);
     const sheets = { mapStyle: map.cssStyle, layerStyle: cssStyle, layerCode: layer.code };
@@ -113,7 +114,7 @@ async function dressed(
   }
   requireObjects(layer);
   const checked = readSettings(layer, given.kind, given.settings, services.plugins);
-  const settings = await withCurrentValues(services, context, given, checked);
+  const settings = await withCurrentValues(services, { ...context, layer }, given, checked);
   return { ...layer, ...raster, ...withSettings(given.kind, settings) };
 }
 

@@ -69,9 +69,10 @@ async function save(
   services: Services,
   { query, body }: Input<typeof saveParameters, GivenSettings>,
 ): Promise<Reply> {
-  const context = await settingsContext(request, services);
+  const found = await settingsContext(request, services);
   const { dry_run: isTried } = query();
-  const { layer } = context;
+  const layer = { ...found.layer, isTried };
+  const context = { ...found, layer };
   const given = await body();
   const settings = await settingsOf(request, services, context, given);
   if (!isTried) return stored(services, context, given.kind, settings);
