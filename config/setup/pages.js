@@ -98,7 +98,7 @@ export async function bundlePages() {
     ...options,
     entryPoints: [join(modules, "console", "app.js")],
     outfile: join(scripts, "console.js"),
-    external: ["./texts/*", "./objects/*", "./carto/*", "./people/*"],
+    external: ["./texts/*", "./objects/*", "./carto/*", "./people/*", "./qr-code.js"],
     plugins: [leaflet],
   });
   // What edits objects, and what is for people and keys, is loaded when it is opened, as tools are.
@@ -110,15 +110,13 @@ export async function bundlePages() {
       splitting: true,
       chunkNames: "shared-[hash]",
     });
-  // So is what edits CartoCSS.
-  const { metafile } = await build({
-    ...options,
-    entryPoints: [join(modules, "console", "carto", "editor.js")],
-    outdir: join(scripts, "carto"),
-    metafile: true,
-  });
-  const editor = join(scripts, "carto", "editor.js");
-  writeFileSync(editor, licencesOf(metafile) + readFileSync(editor, "utf8"));
+  // So is what edits CartoCSS, and what draws QR codes: by packages of others.
+  for (const part of ["carto/editor.js", "qr-code.js"]) {
+    const outfile = join(scripts, part);
+    const entryPoints = [join(modules, "console", part)];
+    const { metafile } = await build({ ...options, entryPoints, outfile, metafile: true });
+    writeFileSync(outfile, licencesOf(metafile) + readFileSync(outfile, "utf8"));
+  }
   // A part of the page itself, from which it names other files.
   await build({
     ...options,

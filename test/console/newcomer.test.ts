@@ -1,3 +1,6 @@
+import { createRequire } from "node:module";
+import type JsQr from "jsqr";
+import sharp from "sharp";
 import t from "tap";
 import { startServer } from "../support/server.js";
 import { openPage, pictureComplete, soon, startBrowser, until } from "../viewer/support.js";
@@ -6,6 +9,8 @@ import { accessible, areas, drop, signIn } from "./support.js";
 
 /** From a file to a shared map, by pointer and by keys. */
 
+// It is made for CommonJS.
+const jsQR = createRequire(import.meta.url)("jsqr") as typeof JsQr.default;
 const server = await startServer();
 t.teardown(() => server.stop());
 const browser = await startBrowser(t);
@@ -34,6 +39,15 @@ t.test("a dropped file is a shared map after four actions", async (t) => {
   await accessible(t, page, "the dialog of publication");
   const link = await page.evaluate<string>("globalThis.copied");
   t.equal(link, `${server.url}/#project=p&map=parks-of-rome`);
+  await page.click(".publish-embed summary:text-is('QR code')");
+  const picture = await page.locator(".qr-code").screenshot();
+  const { data, info } = await sharp(picture).ensureAlpha().raw().toBuffer({ resolveWithObject: true });
+  const read = jsQR(new Uint8ClampedArray(data), info.width, info.height)?.data;
+  t.equal(
+    read,
+    await page.inputValue("[aria-label='Link to the map']"),
+    "a phone reads the link from the screen",
+  );
   t.match(await page.inputValue(".publish-embed textarea"), `<iframe src="${server.url}/embed#project=p`);
 
   const reader = await openPage(browser, link);

@@ -44,6 +44,18 @@ export function showPublishDialog(parts: Parts, map: PublishedMap, events: Publi
     h("summary", {}, t("embed")),
     copyRow(parts, snippet, { label: t("copy"), copied: t("embedCopied") }),
   );
+  const code = h("details", { class: "publish-embed" }, h("summary", {}, t("qrCode")));
+  code.addEventListener("toggle", () => {
+    if (!code.open || code.querySelector("svg")) return;
+    const draw = async () => {
+      const { qrCode } = await import("./qr-code.js");
+      if (!code.querySelector("svg")) code.append(qrCode(map.link, t("mapLink")));
+    };
+    draw().catch((error: unknown) => {
+      code.open = false; // opened again it is tried again
+      problem.textContent = problemText(error, t);
+    });
+  });
   let isBusy = false;
   /** One thing after the other. */
   const work = async (change: () => Promise<void>) => {
@@ -129,6 +141,7 @@ export function showPublishDialog(parts: Parts, map: PublishedMap, events: Publi
     h("h3", {}, h("label", { for: "publish-title" }, t("mapTitle"))),
     titleForm,
     problem,
+    code,
     embedded,
   );
   row.querySelector("button")?.focus();

@@ -441,6 +441,7 @@ export const english = {
   publishArranged: "For readers the layers are in another order, or in other folders, than here.",
   publishShown: "Show them what is on here",
   mapTitle: "Title",
+  qrCode: "QR code",
   mapLink: "Link to the map",
   copyLink: "Copy link",
   problemFormat:

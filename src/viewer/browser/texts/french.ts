@@ -447,6 +447,7 @@ export const french: Texts = {
     "Pour les lecteurs, les couches sont dans un autre ordre ou dans d’autres dossiers qu’ici.",
   publishShown: "Leur montrer ce qui est affiché ici",
   mapTitle: "Titre",
+  qrCode: "Code QR",
   mapLink: "Lien vers la carte",
   copyLink: "Copier le lien",
   problemFormat:

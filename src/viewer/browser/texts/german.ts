@@ -451,6 +451,7 @@ export const german: Texts = {
   publishArranged: "Für Leser liegen die Ebenen in anderer Reihenfolge oder in anderen Ordnern als hier.",
   publishShown: "Zeigen, was hier eingeschaltet ist",
   mapTitle: "Titel",
+  qrCode: "QR-Code",
   mapLink: "Link zur Karte",
   copyLink: "Link kopieren",
   problemFormat:

@@ -508,6 +508,7 @@ export const russian: Texts = {
   publishArranged: "Для читателей слои расположены в другом порядке или в других папках, чем здесь.",
   publishShown: "Показать им то, что включено здесь",
   mapTitle: "Название",
+  qrCode: "QR-код",
   mapLink: "Ссылка на карту",
   copyLink: "Скопировать ссылку",
   problemFormat:

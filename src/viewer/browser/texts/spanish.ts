@@ -445,6 +445,7 @@ export const spanish: Texts = {
   publishArranged: "Para los lectores las capas están en otro orden o en otras carpetas que aquí.",
   publishShown: "Mostrarles lo que está activado aquí",
   mapTitle: "Título",
+  qrCode: "Código QR",
   mapLink: "Enlace al mapa",
   copyLink: "Copiar el enlace",
   problemFormat:
