@@ -65,15 +65,20 @@ async function lockObjects(tx: Queryable, layer: LayerNode, { ids, versions }: M
 }
 
 async function requireOneDimension(tx: Queryable, layer: LayerNode, ids: readonly number[]): Promise<void> {
-  const [found] = await tx.query<{ dimensions: number; mixed: boolean }>(
+  const [found] = await tx.query<{ dimensions: number; mixed: boolean; positions: number }>(
     `select count(distinct st_dimension(geom))::int as dimensions,
+       coalesce(sum(st_npoints(geom)), 0)::float8 as positions,
        coalesce(bool_or(st_geometrytype(geom) = 'ST_GeometryCollection'), false) as mixed
      from ${layerTable(layer.id)} where svc_id = any($1::bigint[])`,
     [arrayOf(ids)],
   );
   if (found!.mixed || found!.dimensions > 1)
     throw refused("Points, lines and areas cannot be merged with each other, nor collections of them.");
+  // Before PostGIS reads them all.
+  if (found!.positions > maxPositions) throw tooLarge();
 }
+
+const tooLarge = () => refused(`Together the geometries have more than ${maxPositions} positions.`);
 
 const refused = (message: string) => failed("invalid_value", message, { parameter: "ids" });
 
@@ -94,6 +99,6 @@ async function unite(tx: Queryable, layer: LayerNode, ids: readonly number[]): P
     )
     .catch(shapeFailed)
     .catch(saveFailed);
-  if ((rows[0]?.positions ?? 0) > maxPositions)
-    throw refused(`Together the geometries have more than ${maxPositions} positions.`);
+  // Where edges cross, it gets new ones.
+  if ((rows[0]?.positions ?? 0) > maxPositions) throw tooLarge();
 }

@@ -67,11 +67,17 @@ const dimensions: Readonly<Record<string, { readonly dimension: 1 | 2; readonly 
   ST_MultiPolygon: { dimension: 2, isMulti: true },
 };
 
-async function lockObject(tx: Queryable, layer: LayerNode, { id, versions }: SplitRequest) {
+/** Edges of the object times edges of the line: so often they may cross, and PostGIS makes all pieces before one can count them. */
+const mostCrossings = 2e7;
+
+async function lockObject(tx: Queryable, layer: LayerNode, { id, line, versions }: SplitRequest) {
   const values = new Values();
   const key = values.bind(id);
-  const [found] = await tx.query<{ type: string | null }>(
-    `select case when not st_isempty(geom) then st_geometrytype(geom) end as type from ${layerTable(layer.id)}
+  const blade = values.bind(line);
+  const [found] = await tx.query<{ type: string | null; crossings: number }>(
+    `select case when not st_isempty(geom) then st_geometrytype(geom) end as type,
+       st_npoints(geom)::float8 * st_npoints(st_geomfromewkb(${blade}::bytea)) as crossings
+     from ${layerTable(layer.id)}
      where svc_id = ${key}::bigint${versionCondition(layer, versions, values)} for update`,
     values.list,
   );
@@ -82,6 +88,8 @@ async function lockObject(tx: Queryable, layer: LayerNode, { id, versions }: Spl
   if (found.type === null) throw refused("object", "The object has no geometry.");
   const kind = dimensions[found.type];
   if (!kind) throw refused("object", "Only objects that are lines or areas can be split.");
+  if (found.crossings > mostCrossings)
+    throw refused("line", "The object has too many positions for a line of so many: take a simpler line.");
   return kind;
 }
 

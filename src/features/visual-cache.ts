@@ -103,8 +103,9 @@ export class VisualCache implements Visuals, VisualSource {
   }
 
   private lastKnown(layer: LayerNode, project: VisualProject): VisualValues | undefined {
-    const last = this.entries.get(placeOf(layer));
-    return last?.key === keyOf(layer, project) ? last.values : undefined;
+    const key = keyOf(layer, project);
+    const last = this.entries.get(placeOf(layer, key));
+    return last?.key === key ? last.values : undefined;
   }
 
   /** Those of the version that the layer has now, or of a later one. */
@@ -115,7 +116,8 @@ export class VisualCache implements Visuals, VisualSource {
     if (!this.changes.trusted) await this.changes.refresh([tracked]);
     // The values include at least what is committed now.
     const requiredVersion = tracked.version;
-    const entry = this.entry(tracked, placeOf(layer), keyOf(layer, project));
+    const key = keyOf(layer, project);
+    const entry = this.entry(tracked, placeOf(layer, key), key);
     const found = (): LatestValues => ({
       values: entry.values,
       isCurrent: entry.version >= requiredVersion,
@@ -263,8 +265,8 @@ export class VisualCache implements Visuals, VisualSource {
   }
 }
 
-/** What is tried does not take the place of what everybody sees. */
-const placeOf = ({ id, isTried }: LayerNode): string => (isTried ? `${id} tried` : String(id));
+/** What is tried takes neither the place of what everybody sees, nor that of what others try. */
+const placeOf = ({ id, isTried }: LayerNode, key: string): string => (isTried ? `${id} ${key}` : String(id));
 
 const keyOf = (layer: LayerNode, project: VisualProject): string =>
   JSON.stringify([questionOf(layer), project.languages[0]]);

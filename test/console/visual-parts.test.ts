@@ -11,7 +11,9 @@ import {
   scaleOf,
   signatureOf,
   spread,
+  step,
   type Visual,
+  valueNear,
   withBorder,
   withChartColumn,
   withColumn,
@@ -109,6 +111,14 @@ t.test("values are spread evenly, or by magnitude where most are small", (t) => 
   for (const value of [0, 1, 17, 1_000_000])
     t.ok(Math.abs(skewed.valueAt(skewed.placeOf(value)) - value) < 1e-6 * Math.max(1, value), `${value}`);
   t.ok(skewed.placeOf(2) > 0.05, "they can be told apart");
+  for (const value of [1, 1_200, 999_000]) {
+    const place = skewed.placeOf(value);
+    t.ok(
+      valueNear(skewed, place + step) > value,
+      "a step of an arrow key goes on, however small the value is",
+    );
+    t.ok(valueNear(skewed, place - step) < value);
+  }
   t.same(spread([7, 7], scaleOf([7, 7], 7, 7), 3), [2, 0, 0], "of one value");
   t.ok(Number.isNaN(numberOf(null)));
   t.equal(numberOf("1970-01-02T00:00:00Z"), 86_400);

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import t from "tap";
 import { startServer } from "../support/server.js";
-import { openPage, startBrowser, until } from "../viewer/support.js";
+import { hold, openPage, soon, startBrowser, until } from "../viewer/support.js";
 import { accessible, signIn } from "./support.js";
 
 /** Maps by values in the console: what is chosen is seen before it is saved. */
@@ -151,6 +151,43 @@ t.test("what somebody else saves meanwhile is not written over unasked", async (
   t.match(await saved(), { visualSettings: { type: 8 } });
   await save(page);
   t.match(await saved(), { visualSettings: { type: 3 } }, "saved once more it takes its place");
+  await page.context().close();
+});
+
+t.test("what is saved at once is no conflict, and belongs to the map that it was saved in", async (t) => {
+  await server.api("POST", "", { token, body: { code: "other" } });
+  await server.api("POST", "other/layers/", { token, body: { code: "towns" } });
+  const { page, saved } = await opened("one");
+  await page.selectOption("#visual-kind", "1");
+  await save(page);
+  t.equal(await page.locator(".style-problem").isVisible(), false, "nobody else has changed anything");
+  t.match(await saved(), { visualSettings: { type: 1 } });
+  const release = await hold(page, "**/visualization/");
+  await page.selectOption("#visual-kind", "3");
+  await page.click(".style-footer .main");
+  await page.selectOption("#visual-kind", "8");
+  await page.focus("#visual-kind");
+  await page.keyboard.press("Control+s");
+  await page.evaluate("location.hash = '#project=p&map=other'");
+  await page.waitForSelector(".chooser-title:has-text('other')");
+  release();
+  await soon(t).equal(async () => (await saved()).visualSettings?.type, 8);
+  const other = (await server.api("GET", "other/layers/towns/", { token })).json;
+  t.equal(other.visualSettings, undefined);
+  await page.context().close();
+});
+
+t.test("what is written in the form stays when an answer comes", async (t) => {
+  const { page } = await opened("written");
+  await page.selectOption("#visual-kind", "3");
+  await page.waitForSelector("#visual-name");
+  await page.focus("#visual-name");
+  await page.keyboard.press("Control+a");
+  const named = tried(page, /"legendName":"Many people"/);
+  await page.keyboard.type("Many people", { delay: 60 });
+  await named;
+  t.equal(await page.inputValue("#visual-name"), "Many people");
+  t.equal(await page.evaluate("document.activeElement.id"), "visual-name");
   await page.context().close();
 });
 

@@ -38,8 +38,8 @@ class RetryingTiles extends L.TileLayer {
   private readonly renewing = new Map<HTMLImageElement, boolean>();
   /** Have a later picture than the first that was asked for, which may come after it. */
   private readonly renewed = new WeakSet<HTMLImageElement>();
-  /** Since it was opened. The browser may then have pictures that are not current any more. */
-  private hasChanged = false;
+  /** The browser may have pictures that are not current any more. */
+  private hasChanged: boolean;
   /** Ends what is asked for tiles that nobody will see. */
   private readonly gone = new AbortController();
 
@@ -47,8 +47,10 @@ class RetryingTiles extends L.TileLayer {
     private readonly source: TileSource,
     zIndex: number,
     opacity: number,
+    hasChanged: boolean,
   ) {
     super("", { maxZoom: 22, zIndex, opacity, keepBuffer: 3, updateWhenZooming: false });
+    this.hasChanged = hasChanged;
     // Those that are still loading when another zoom is shown are aborted, and not unloaded.
     this.on("tileunload tileabort", (event) => {
       const { tile } = event as L.TileEvent;
@@ -220,6 +222,8 @@ export class MapTiles {
   private current: RetryingTiles | undefined;
   /** Previous layers, shown until the current one is complete. */
   private previous: RetryingTiles[] = [];
+  /** Since the map was opened. What is tried comes before something that is saved. */
+  private hasChanged = false;
   private zIndex: number;
 
   constructor(
@@ -240,11 +244,12 @@ export class MapTiles {
     }
     if (this.source && this.source.path !== source.path) this.clear();
     this.source = source;
+    if (source.post) this.hasChanged = true;
     if (this.current) this.previous.push(this.current);
     // Keeps only the oldest previous layer, which is the most complete.
     for (const unfinished of this.previous.splice(1)) unfinished.remove();
     this.zIndex += 1;
-    const tiles = new RetryingTiles(source, this.zIndex, opacity);
+    const tiles = new RetryingTiles(source, this.zIndex, opacity, this.hasChanged);
     this.current = tiles;
     tiles.on("loading", () => this.events.loading(true));
     tiles.on("load", () => {
@@ -267,6 +272,7 @@ export class MapTiles {
 
   /** Shows what changed in these areas (undefined = anywhere), without a flicker. */
   renew(areas: readonly ChangedArea[] | undefined): void {
+    this.hasChanged ||= areas?.length !== 0;
     this.current?.renew(areas);
   }
 
@@ -277,6 +283,7 @@ export class MapTiles {
 
   /** Loads the tiles of these addresses again. */
   renewAt(addresses: ReadonlySet<string>): void {
+    this.hasChanged = true;
     this.current?.renewAt(addresses);
   }
 
@@ -285,6 +292,7 @@ export class MapTiles {
     this.current?.remove();
     this.current = undefined;
     this.source = undefined;
+    this.hasChanged = false;
     this.events.loading(false);
   }
 }

@@ -111,12 +111,13 @@ export class Console {
         const { mapId } = place;
         return mapId ? this.edits.inSession(mapId.project, () => server.structure(mapId, element.code)) : [];
       },
-      save: (item, css) => this.saveStyle(() => this.changes.style(place.mapId!, item, css)),
+      mapId: () => place.mapId,
+      save: (mapId, item, css) => this.saveStyle(mapId, () => this.changes.style(mapId, item, css)),
       preview: (item, body) => this.map.preview(item, body),
       visual: {
         tried: (item, settings) => visuals.tried(place.mapId!, item, settings),
-        save: (item, settings, base) =>
-          this.saveStyle(() => visuals.save(place.mapId!, item, settings, base)),
+        save: (mapId, item, settings, base) =>
+          this.saveStyle(mapId, () => visuals.save(mapId, item, settings, base)),
         values: (item, code, signal) => visuals.values(place.mapId!, item, code, signal),
       },
       closed: (item) => {
@@ -277,10 +278,9 @@ export class Console {
     this.map.keepFocus();
   }
 
-  /** @param save changes how a layer of the map looks */
-  private saveStyle<Result>(save: () => Promise<Result>): Promise<Result> {
+  /** @param save changes how a layer of the map looks, which may not be the open one any more when its turn comes */
+  private saveStyle<Result>(mapId: MapId, save: () => Promise<Result>): Promise<Result> {
     const { place, map } = this;
-    const mapId = place.mapId!;
     return this.turns.take(async () => {
       // Who does not sign in is not asked once more.
       const saved = await save().catch(async (error: unknown) => {

@@ -1,7 +1,7 @@
 import { type Locale, ownColumns } from "../attributes.js";
 import { button, h, icon } from "../dom.js";
 import { hasObjects, type TreeItem } from "../layer-tree.js";
-import type { ColumnInfo } from "../map-server.js";
+import type { ColumnInfo, MapId } from "../map-server.js";
 import type { Translate } from "../texts.js";
 import type { StylePlace } from "./carto-parts.js";
 import { keepFocus } from "./focus.js";
@@ -18,8 +18,10 @@ export interface StylePanelEvents {
   /** Opens the objects of the layer; undefined = it has none. */
   objects(item: TreeItem): (() => void) | undefined;
   columns(item: TreeItem): Promise<readonly ColumnInfo[]>;
+  /** The map that is open. */
+  mapId(): MapId | undefined;
   /** @returns what the server notes about the style @throws ServerError */
-  save(item: TreeItem, css: string): Promise<readonly string[]>;
+  save(mapId: MapId, item: TreeItem, css: string): Promise<readonly string[]>;
   /** Shows the layer by this on the map; undefined = as it is saved. */
   preview(item: TreeItem, body: object | undefined): void;
   readonly visual: Pick<VisualEvents, "tried" | "save" | "values">;
@@ -97,7 +99,7 @@ export class StylePanel implements StyledText {
         this.tell(undefined);
         this.mark();
       },
-      failed: (error) => this.tell(problemText(error, t)),
+      failed: (item, error) => this.isOpen(item) && this.tell(problemText(error, t)),
     });
     this.visual.element.setAttribute("aria-labelledby", "style-tab-visual");
     this.form.element.setAttribute("aria-labelledby", "style-tab-form");
@@ -201,6 +203,7 @@ export class StylePanel implements StyledText {
   close(): void {
     if (this.element.hidden) return;
     this.element.hidden = true;
+    this.visual.stop();
     if (this.item) this.events.preview(this.item, undefined);
     this.events.closed(this.item);
   }
@@ -236,8 +239,8 @@ export class StylePanel implements StyledText {
     const css = this.drafts.of(item.layerId);
     const hasVisual = this.visual.hasDraft(item);
     if (hasVisual && (this.mode === "visual" || css === undefined)) this.visual.preview(item);
-    else if (css === undefined || this.isReadable)
-      this.events.preview(item, css === undefined || savedVisual(item) ? undefined : { css_style: css });
+    else if (css === undefined || savedVisual(item)) this.events.preview(item, undefined);
+    else if (this.isReadable) this.events.preview(item, { css_style: css });
   }
 
   private isOpen(item: TreeItem): boolean {
@@ -258,8 +261,11 @@ export class StylePanel implements StyledText {
   }
 
   private discard(): void {
-    if (this.item && this.mode === "visual") this.visual.discard(this.item);
-    else if (this.item) this.drafts.discard(this.item.layerId);
+    if (this.item && this.mode === "visual") {
+      this.visual.discard(this.item);
+      // A text that cannot be read takes its place on the map by nothing.
+      this.events.preview(this.item, undefined);
+    } else if (this.item) this.drafts.discard(this.item.layerId);
     this.preview();
     this.tell(undefined);
     this.render();
@@ -300,14 +306,16 @@ export class StylePanel implements StyledText {
   /** Saves the draft, after what is being saved already. */
   private save(): Promise<void> {
     const { item, mode } = this;
-    if (item)
+    // When its turn comes, another one may be open.
+    const mapId = this.events.mapId();
+    if (item && mapId)
       this.savings = this.savings.then(() =>
-        mode === "visual" ? this.saveVisual(item) : this.saveNow(item),
+        mode === "visual" ? this.saveVisual(mapId, item) : this.saveNow(mapId, item),
       );
     return this.savings;
   }
 
-  private async saveNow(item: TreeItem): Promise<void> {
+  private async saveNow(mapId: MapId, item: TreeItem): Promise<void> {
     const css = this.drafts.of(item.layerId);
     if (css === undefined) return;
     this.saving.disabled = true;
@@ -315,7 +323,7 @@ export class StylePanel implements StyledText {
     // The page hears of it before the answer is here.
     this.drafts.rebase(item.layerId, css);
     try {
-      const notes = await this.events.save(item, css);
+      const notes = await this.events.save(mapId, item, css);
       this.drafts.saved(item.layerId, css);
       if (this.item?.layerId !== item.layerId) return;
       // The server may have another text, such as the default style for none.
@@ -332,12 +340,13 @@ export class StylePanel implements StyledText {
     }
   }
 
-  private async saveVisual(item: TreeItem): Promise<void> {
+  private async saveVisual(mapId: MapId, item: TreeItem): Promise<void> {
     this.saving.disabled = true;
     this.tell(undefined);
     try {
-      await this.visual.save(item);
+      await this.visual.save(mapId, item);
       if (!this.isOpen(item)) return;
+      this.events.preview(item, undefined);
       this.render();
       this.preview();
     } catch (error) {

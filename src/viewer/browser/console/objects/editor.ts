@@ -126,7 +126,6 @@ class Editor implements ObjectsTool {
       undo: () => void this.undo(),
     });
     root.append(this.shape.element, this.form.element);
-    view.panels = { side: parts.side, object: this.form.element, bar: this.shape.element };
     this.table = openTable(
       {
         ...{ server: this.around.server, locale, view, toasts: parts.toasts, root },

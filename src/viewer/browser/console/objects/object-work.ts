@@ -100,6 +100,8 @@ export class ObjectWork {
     const shape = this.shape();
     shape.leave();
     parts.shown();
+    // The style of a layer may have been shown in its place.
+    parts.view.panels = { side: parts.side, object: this.form.element, bar: shape.element };
     const { toasts, locale } = parts;
     this.object = new OpenObject(draft, known.store, drafts, () =>
       toasts.show(locale.t("draftsFull"), "bad"),

@@ -86,7 +86,9 @@ export class Toolbox {
     this.changing.hidden = !isReady || listed < 2;
     const change = marked > 0 ? t("changeMarked", { n: marked }) : t("changeListed");
     this.changing.replaceChildren(icon("pencil"), change);
-    this.merging.hidden = !isReady || marked < 2;
+    // Hidden while something is done, it would lose the focus.
+    this.merging.hidden = marked < 2;
+    this.merging.setAttribute("aria-busy", String(!isReady));
     this.merging.disabled = isMarkedDraft;
     this.merging.title = isMarkedDraft ? t("saveFirst") : "";
     this.merging.replaceChildren(icon("merge"), t("mergeMarked", { n: marked }));

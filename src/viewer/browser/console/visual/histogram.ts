@@ -1,6 +1,6 @@
 import { colourOf } from "../../../../visual/class-colours.js";
 import { h, s } from "../../dom.js";
-import { bordersOf, numberOf, scaleOf, spread, type Visual, withBorder } from "./settings.js";
+import { bordersOf, numberOf, scaleOf, spread, step, type Visual, valueNear } from "./settings.js";
 
 /** How the values of a column are spread, with the classes below in their colours. Borders between classes are dragged, or moved by arrow keys. */
 
@@ -12,14 +12,13 @@ export interface HistogramTexts {
 }
 
 export interface HistogramEvents {
-  /** While a border is moved. */
-  moved(settings: Visual): void;
+  /** While a border is moved. @param at from 1 */
+  moved(at: number, value: number): void;
 }
 
 const parts = 48;
 const [width, height] = [312, 72];
-/** Steps of arrow keys, of the whole width. */
-const [step, largeStep] = [0.005, 0.05];
+const largeStep = 10 * step;
 
 export function histogram(
   settings: Visual,
@@ -29,7 +28,6 @@ export function histogram(
 ): HTMLElement {
   const borders = bordersOf(settings);
   const [least, most] = [borders[0]!, borders.at(-1)!];
-  const range = most - least;
   const numbers = values.map(numberOf).filter((value) => value >= least && value <= most);
   const scale = scaleOf(numbers, least, most);
   const counts = spread(numbers, scale, parts);
@@ -38,6 +36,7 @@ export function histogram(
   const heightOf = (count: number) => (count === 0 ? 0 : Math.max(2, Math.sqrt(count / highest) * height));
   const classOf = (value: number) =>
     Math.max(0, borders.findIndex((border, at) => at > 0 && value <= border) - 1);
+  const valueAt = (place: number) => valueNear(scale, place);
   const colour = (at: number) => colourOf(settings.classesSettings ?? {}, borders, at);
   const bars = counts.map((count, at) => {
     const middle = scale.valueAt((at + 0.5) / parts);
@@ -71,10 +70,7 @@ export function histogram(
       ...{ "aria-valuenow": border, "aria-valuetext": texts.value(border), title: texts.value(border) },
     });
     handle.style.insetInlineStart = `${scale.placeOf(border) * 100}%`;
-    const move = (value: number) => {
-      const next = withBorder(settings, at, value);
-      if (next !== settings) events.moved(next);
-    };
+    const move = (value: number) => events.moved(at, value);
     handle.addEventListener("keydown", (event) => {
       const by = {
         ArrowLeft: -step,
@@ -87,15 +83,14 @@ export function histogram(
       const part = by[event.key as keyof typeof by];
       if (part === undefined) return;
       event.preventDefault();
-      move(rounded(scale.valueAt(scale.placeOf(border) + part), range));
+      move(valueAt(scale.placeOf(border) + part));
     });
     handle.addEventListener("pointerdown", (event) => {
       event.preventDefault();
       handle.focus({ preventScroll: true });
       const { left, width: wide } = element.querySelector(".histogram-bars")!.getBoundingClientRect();
-      const valueAt = (x: number) => rounded(scale.valueAt((x - left) / wide), range);
       // What is dragged is drawn anew meanwhile: the page hears of the pointer.
-      const drag = (each: PointerEvent) => move(valueAt(each.clientX));
+      const drag = (each: PointerEvent) => move(valueAt((each.clientX - left) / wide));
       const end = () => {
         window.removeEventListener("pointermove", drag);
         window.removeEventListener("pointerup", end);
@@ -114,10 +109,4 @@ export function histogram(
     limits,
   );
   return element;
-}
-
-/** To three digits of the range, as nobody means more. */
-function rounded(value: number, range: number): number {
-  const power = 10 ** (Math.floor(Math.log10(range)) - 3);
-  return Number((Math.round(value / power) * power).toPrecision(12));
 }

@@ -212,6 +212,16 @@ export function scaleOf(values: readonly number[], least: number, most: number):
   };
 }
 
+/** Of arrow keys, of a whole scale. */
+export const step = 0.005;
+
+/** The value at a place of a scale, as round as a small step there allows: nobody means more digits. */
+export function valueNear({ valueAt }: Scale, place: number): number {
+  const near = (valueAt(place + step) - valueAt(place - step)) / 2;
+  const power = 10 ** (Math.floor(Math.log10(near)) - 1);
+  return Number((Math.round(valueAt(place) / power) * power).toPrecision(12));
+}
+
 /** How many values lie in each of the parts of a scale, which are equally wide. */
 export function spread(values: readonly number[], { placeOf }: Scale, parts: number): number[] {
   const counts = new Array<number>(parts).fill(0);
@@ -223,7 +233,7 @@ export function spread(values: readonly number[], { placeOf }: Scale, parts: num
 }
 
 /** Members that the values make, and not who sets them. */
-const computed: ReadonlySet<string> = new Set(["id", "count", "counts", "borders", "noData", "fromZoom"]);
+const computed: ReadonlySet<string> = new Set(["id", "count", "counts", "borders", "fromZoom"]);
 
 /** Tells settings apart, whatever the values of the objects are just then, and in which order a database has them. */
 export const signatureOf = (settings: Visual | undefined): string =>

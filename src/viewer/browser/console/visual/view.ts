@@ -18,6 +18,7 @@ import {
   lacksColumn,
   ofKind,
   type Visual,
+  withBorder,
   withCategory,
   withChartColumn,
   withClass,
@@ -30,6 +31,8 @@ import {
 export interface VisualForm {
   /** undefined = the layer has none */
   readonly settings: Visual | undefined;
+  /** Id of the layer. */
+  readonly of: number | undefined;
   readonly columns: readonly Column[];
   /** Of the column that it is built from; undefined = not read yet. */
   readonly values: readonly unknown[] | undefined;
@@ -78,23 +81,54 @@ const opacity: Range = { label: "opacity", name: "opacity", from: 0, to: 1, step
 
 export class VisualView {
   readonly element = h("div", { class: "style-form visual-form", role: "tabpanel", id: "style-visual" });
-  private shown: VisualForm = { settings: undefined, columns: [], values: undefined };
+  private shown: VisualForm = { of: undefined, settings: undefined, columns: [], values: undefined };
+  /** Whether a slider is being dragged. */
+  private isHeld = false;
+  /** Whether something has come that the form does not show yet. */
+  private isLate = false;
 
   constructor(
     private readonly t: Translate,
     private readonly language: string,
     private readonly changed: (settings: Visual | undefined) => void,
-  ) {}
+  ) {
+    this.element.addEventListener("pointerdown", ({ target }) => {
+      this.isHeld = target instanceof HTMLInputElement && target.type === "range";
+    });
+    for (const end of ["pointerup", "pointercancel"])
+      window.addEventListener(end, () => {
+        this.isHeld = false;
+        this.showLate();
+      });
+    this.element.addEventListener("focusout", () => this.showLate());
+  }
 
   show(form: VisualForm): void {
+    const isSame = form.of === this.shown.of && form.settings?.type === this.shown.settings?.type;
     this.shown = form;
+    // What is written or dragged would go with its control.
+    this.isLate = isSame && (this.isHeld || this.isWriting);
+    if (this.isLate) return;
     const focused = this.element.contains(document.activeElement) ? document.activeElement?.id : undefined;
     this.element.replaceChildren(...this.controls());
     if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
   }
 
-  private set(settings: Visual | undefined): void {
-    this.changed(settings);
+  private get isWriting(): boolean {
+    const focused = document.activeElement;
+    return this.element.contains(focused) && focused?.matches("#visual-name, [type=color]") === true;
+  }
+
+  /** After the press that has taken the focus away. */
+  private showLate(): void {
+    window.setTimeout(() => this.isLate && this.show(this.shown), 300);
+  }
+
+  /** Changes the settings as they are by now, of which a control may have been made before. */
+  private change(next: (now: Visual) => Visual): void {
+    const { settings } = this.shown;
+    const changed = settings && next(settings);
+    if (changed !== settings) this.changed(changed);
   }
 
   private controls(): HTMLElement[] {
@@ -153,7 +187,7 @@ export class VisualView {
       })),
     ];
     const select = this.choice("visual-kind", options, settings ? String(settings.type) : "", (value) =>
-      this.set(value === "" ? undefined : ofKind(Number(value), columns, settings)),
+      this.changed(value === "" ? undefined : ofKind(Number(value), columns, this.shown.settings)),
     );
     return this.row(t("visualKind"), "visual-kind", select);
   }
@@ -163,7 +197,7 @@ export class VisualView {
     const options = fit.map(({ code, name }) => ({ value: code, text: name || code }));
     const select = this.choice("visual-column", options, settings.columnCode ?? "", (value) => {
       const column = fit.find(({ code }) => code === value);
-      if (column) this.set(withColumn(settings, column));
+      if (column) this.change((now) => withColumn(now, column));
     });
     return this.row(this.t("visualColumn"), "visual-column", select);
   }
@@ -184,7 +218,7 @@ export class VisualView {
           border: (at) => this.t("visualBorder", { n: at }),
           value: (number) => format.format(isTime ? number * 1_000 : number),
         },
-        { moved: (next) => this.set(next) },
+        { moved: (at, to) => this.change((now) => withBorder(now, at, to)) },
       ),
     ];
   }
@@ -203,7 +237,7 @@ export class VisualView {
       options,
       own ? "" : String(settings.algorithm ?? ""),
       (value) => {
-        if (value !== "") this.set(classedBy(settings, { algorithm: Number(value) }));
+        if (value !== "") this.change((now) => classedBy(now, { algorithm: Number(value) }));
       },
     );
     const count = settings.classesCount ?? 5;
@@ -218,7 +252,7 @@ export class VisualView {
           step: 1,
           value: count,
         },
-        (value) => this.set(classedBy(settings, { classesCount: value })),
+        (value) => this.change((now) => classedBy(now, { classesCount: value })),
       ),
       this.paletteControl(settings, count),
     ];
@@ -234,7 +268,7 @@ export class VisualView {
       ...names.map((name) => ({ value: name, text: name })),
     ];
     const select = this.choice("visual-palette", options, isOwn ? "" : String(palette), (value) => {
-      if (value !== "") this.set(withPalette(settings, value));
+      if (value !== "") this.change((now) => withPalette(now, value));
     });
     const strip = h("span", { class: "visual-strip", "aria-hidden": "true" });
     const colours = paletteColours(palette, count) ?? [minColor, midColor, maxColor].map(String);
@@ -262,7 +296,7 @@ export class VisualView {
           count,
         },
         color,
-        (next) => this.set(withCategory(settings, at, { color: next })),
+        (next) => this.change((now) => withCategory(now, at, { color: next })),
       ),
     );
     const rest = others?.color;
@@ -273,7 +307,7 @@ export class VisualView {
             this.classRow(
               { id: "visual-others", text: this.t("visualOthers"), count: undefined },
               rest,
-              (color) => this.set(withClass(settings, "defaultClass", { ...others, color })),
+              (color) => this.change((now) => withClass(now, "defaultClass", { ...others, color })),
             ),
           ]
         : []),
@@ -298,7 +332,9 @@ export class VisualView {
 
   private colourControl(settings: Visual): HTMLElement {
     const color = String(settings.classesSettings?.color ?? "#2a6fbb");
-    const input = this.colour("visual-colour", color, (next) => this.set(withClass(settings, "color", next)));
+    const input = this.colour("visual-colour", color, (next) =>
+      this.change((now) => withClass(now, "color", next)),
+    );
     return this.row(this.t("styleColour"), "visual-colour", input);
   }
 
@@ -309,15 +345,15 @@ export class VisualView {
       const column = shown.find((each) => each.code === code);
       const id = `visual-part-${at}`;
       const box = h("input", { type: "checkbox", id, checked: column !== undefined });
-      box.addEventListener("change", () => this.set(withChartColumn(settings, code, box.checked)));
+      box.addEventListener("change", () => this.change((now) => withChartColumn(now, code, box.checked)));
       const colour =
         column &&
         this.colour(`${id}-colour`, column.color, (color) =>
-          this.set(
+          this.change((now) =>
             withClass(
-              settings,
+              now,
               "columns",
-              shown.map((each) => (each.code === code ? { ...each, color } : each)),
+              chartColumnsOf(now).map((each) => (each.code === code ? { ...each, color } : each)),
             ),
           ),
         );
@@ -342,16 +378,16 @@ export class VisualView {
     ];
     const value = classes.useWeight === true ? String(classes.useWeightField ?? "") : "";
     const select = this.choice("visual-weight", options, value, (chosen) =>
-      this.set({
-        ...settings,
+      this.change((now) => ({
+        ...now,
         classesSettings: {
-          ...classes,
+          ...now.classesSettings,
           useWeight: chosen !== "",
           useWeightField: chosen === "" ? null : Number(chosen),
           // Weights may be any numbers: they become those from nothing to one.
           weightNormalize: chosen !== "",
         },
-      }),
+      })),
     );
     return this.row(t("visualWeight"), "visual-weight", select);
   }
@@ -361,7 +397,7 @@ export class VisualView {
     const value = Number.isFinite(given) ? given : name === "opacity" ? 1 : from;
     return this.slider(
       { id: `visual-${name}`, label: this.t(label), from, to: Math.max(to, value), step, value },
-      (next) => this.set(withClass(settings, name, next)),
+      (next) => this.change((now) => withClass(now, name, next)),
     );
   }
 
@@ -399,7 +435,7 @@ export class VisualView {
     const select = this.choice("visual-label", options, value, (chosen) => {
       const { fromZoom: _, ...rest } = text as { readonly fromZoom?: number };
       const column = chosen === "" ? null : chosen.slice(1);
-      this.set({ ...settings, showText: column !== null, textSettings: { ...rest, column } });
+      this.change((now) => ({ ...now, showText: column !== null, textSettings: { ...rest, column } }));
     });
     return this.row(t("styleLabel"), "visual-label", select);
   }
@@ -411,7 +447,10 @@ export class VisualView {
       value: String(settings.legendName ?? ""),
       maxlength: 500,
     });
-    input.addEventListener("change", () => this.set({ ...settings, legendName: input.value }));
+    // The form may know more by then.
+    input.addEventListener("input", () => {
+      this.change((now) => ({ ...now, legendName: input.value }));
+    });
     return h(
       "div",
       { class: "style-row visual-name" },

@@ -43,7 +43,7 @@ export class Visuals {
     { element }: TreeItem,
     settings: Visual | undefined,
     base: string,
-  ): Promise<void> {
+  ): Promise<Visual | undefined> {
     const layer = [map, "layers", element.code];
     const read = async () => {
       const now = await this.edits.read<Drawn>(project, layer);
@@ -51,14 +51,15 @@ export class Visuals {
       if (is !== base && is !== signatureOf(settings)) throw new Conflict("conflictStyle");
       return now;
     };
-    await changeRead(read, (_now, match) =>
+    const { visualSettings } = await changeRead(read, (_now, match) =>
       settings
-        ? this.edits.send(project, "PUT", [...layer, "visualization"], {
+        ? this.edits.send<Drawn>(project, "PUT", [...layer, "visualization"], {
             body: { visualSettings: settings },
             match,
           })
-        : this.edits.send(project, "DELETE", [...layer, "visualization"], { match }),
+        : this.edits.send<Drawn>(project, "DELETE", [...layer, "visualization"], { match }),
     );
+    return visualSettings ?? undefined;
   }
 
   async values(

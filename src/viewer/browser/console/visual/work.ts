@@ -1,4 +1,5 @@
 import type { TreeItem } from "../../layer-tree.js";
+import type { MapId } from "../../map-server.js";
 import type { Translate } from "../../texts.js";
 import { type Column, hasSpread, signatureOf, type Visual } from "./settings.js";
 import { VisualView } from "./view.js";
@@ -8,15 +9,15 @@ import { VisualView } from "./view.js";
 export interface VisualEvents {
   /** The settings as the server would have them. @throws ServerError */
   tried(item: TreeItem, settings: Visual): Promise<Visual>;
-  /** @param base of what the layer had when the draft was begun @throws ServerError */
-  save(item: TreeItem, settings: Visual | undefined, base: string): Promise<void>;
+  /** @param base of what the layer had when the draft was begun @returns what it has then @throws ServerError */
+  save(mapId: MapId, item: TreeItem, settings: Visual | undefined, base: string): Promise<Visual | undefined>;
   /** Shows the layer so; undefined = as it is saved. */
   preview(item: TreeItem, body: object | undefined): void;
   /** Some values of a column. @throws ServerError, AbortError */
   values(item: TreeItem, code: string, signal: AbortSignal): Promise<readonly unknown[]>;
   /** There is a draft, or none any more. */
   changed(): void;
-  failed(error: unknown): void;
+  failed(item: TreeItem, error: unknown): void;
 }
 
 interface Draft {
@@ -42,6 +43,8 @@ export class VisualWork {
   private timer = 0;
   /** Number of the latest change: answers for older ones are let go. */
   private latest = 0;
+  /** Id of the layer whose visualization is being saved. */
+  private saving: number | undefined;
   /** The server is asked one thing at a time: of large layers it has to look at all objects. */
   private trying: Promise<void> = Promise.resolve();
 
@@ -67,6 +70,8 @@ export class VisualWork {
 
   /** Whether somebody else has saved something else since the draft was begun. */
   isOvertaken(item: TreeItem): boolean {
+    // What is being saved comes by the tree before the answer is here.
+    if (this.saving === item.layerId) return false;
     const draft = this.drafts.get(item.layerId);
     const saved = signatureOf(savedVisual(item));
     return draft !== undefined && draft.base !== saved && signatureOf(draft.settings) !== saved;
@@ -90,15 +95,21 @@ export class VisualWork {
   }
 
   /** @throws ServerError */
-  async save(item: TreeItem): Promise<void> {
+  async save(mapId: MapId, item: TreeItem): Promise<void> {
     const draft = this.drafts.get(item.layerId);
     if (!draft) return;
     this.stop();
-    await this.events.save(item, draft.settings, draft.base);
-    // What was changed meanwhile is the next draft.
-    const now = this.drafts.get(item.layerId);
-    if (now?.settings === draft.settings) this.drafts.delete(item.layerId);
-    else if (now) this.rebase(item);
+    const { settings, base } = draft;
+    this.saving = item.layerId;
+    try {
+      const saved = await this.events.save(mapId, item, settings, base);
+      // What was changed meanwhile is the next draft.
+      const now = this.drafts.get(item.layerId);
+      if (now?.settings === settings) this.drafts.delete(item.layerId);
+      else if (now) this.drafts.set(item.layerId, { settings: now.settings, base: signatureOf(saved) });
+    } finally {
+      this.saving = undefined;
+    }
   }
 
   /** Shows the draft on the map, if there is one. */
@@ -113,7 +124,8 @@ export class VisualWork {
     return draft ? draft.settings : savedVisual(this.item);
   }
 
-  private stop(): void {
+  /** Lets go what is being asked. The drafts stay. */
+  stop(): void {
     window.clearTimeout(this.timer);
     this.latest += 1;
   }
@@ -150,7 +162,7 @@ export class VisualWork {
       }
       this.events.preview(item, bodyOf(draft.settings, item));
     } catch (error) {
-      if (number === this.latest) this.events.failed(error);
+      if (number === this.latest) this.events.failed(item, error);
     }
   }
 
@@ -159,7 +171,7 @@ export class VisualWork {
     const code = settings && hasSpread(settings) ? (settings.columnCode ?? undefined) : undefined;
     const key = item && code !== undefined ? `${item.layerId} ${code}` : undefined;
     const values = this.values?.key === key ? this.values?.list : undefined;
-    this.view.show({ settings, columns, values });
+    this.view.show({ of: item?.layerId, settings, columns, values });
     if (item && code !== undefined && key !== undefined && !values) void this.read(item, code, key);
   }
 
