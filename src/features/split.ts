@@ -68,7 +68,7 @@ const dimensions: Readonly<Record<string, { readonly dimension: 1 | 2; readonly 
 };
 
 /** Edges of the object times edges of the line: so often they may cross, and PostGIS makes all pieces before one can count them. */
-const mostCrossings = 2e7;
+const mostCrossings = 5e7;
 
 async function lockObject(tx: Queryable, layer: LayerNode, { id, line, versions }: SplitRequest) {
   const values = new Values();

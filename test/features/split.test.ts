@@ -218,6 +218,17 @@ const comb = (teeth: number) =>
     ]),
   );
 
+t.test("an object and a line that might cross too often are refused before PostGIS tries it", async (t) => {
+  const [row] = await db.write<{ id: number }>(
+    `insert into ${table} (geom) values (st_buffer(st_setsrid(st_point(10, 20), 4326), 5, 2000)) returning svc_id as id`,
+    [],
+  );
+  const zigzag = line(...Array.from({ length: 10_000 }, (_, at) => [4 + at / 800, at % 2 ? 14 : 26]));
+  const failure = await failureOf(() => splitObject(db, layer, { id: row!.id, line: zigzag }));
+  t.match(failure, { code: "invalid_value", message: /take a simpler line/ });
+  t.equal((await splitObject(db, layer, { id: row!.id, line: line([10, 10], [10, 30]) })).ids.length, 2);
+});
+
 t.test("there are at most 1000 pieces", async (t) => {
   const most = await split(square, comb(999));
   t.equal(most.ids.length, 1_000);

@@ -391,7 +391,7 @@ const entries: Readonly<Record<string, () => Promise<readonly Entry[]> | readonl
   ],
   "POST P/:map/layers/:layer/objects/:object/split/": async () => [
     await json(`m/layers/l/objects/${shapes[1].svc_id}/split/`, {
-      line: { type: "LineString", coordinates: times(10_000, (n) => [n / 500, 20 + (n % 2) / 1_234.5]) },
+      line: { type: "LineString", coordinates: times(240, (n) => [n / 12, 20 + (n % 2) / 1_234.5]) },
     }),
   ],
   "POST P/:map/layers/:layer/objects/merge/": async () => [
