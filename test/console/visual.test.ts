@@ -131,6 +131,8 @@ t.test("a plain style is tried on the map while it is changed, and one with a fa
   const seen = tried(page, /marker-fill: #ff0000/);
   await page.fill("#style-point-fill", "#ff0000");
   await seen;
+  // The first one shows whether it can be drawn.
+  await tried(page, /marker-fill: #ff0000/);
   t.notMatch((await saved()).css_style, /#ff0000/);
   const back = page.waitForRequest((request) => request.url().includes("/tms/"));
   await page.click(".style-footer .button:not(.main)");

@@ -66,7 +66,7 @@ const refused: readonly [path: string, text: string, message: string][] = [
   [
     "src/viewer/browser/server.ts",
     'import { t } from "../../geo/tile.js";',
-    "may import src/viewer/browser, src/features/value-format, src/latin, src/style/default-style, src/style/allowed, src/style/fonts, src/style/lexer, src/style/source, src/geo/geometry-kind only.",
+    "may import src/viewer/browser, src/features/value-format, src/latin, src/style/default-style, src/style/allowed, src/style/fonts, src/style/lexer, src/style/source, src/geo/geometry-kind, src/visual/class-colours, src/visual/color-brewer only.",
   ],
   [
     "src/odds/unplaced.ts",
