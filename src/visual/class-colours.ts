@@ -1,6 +1,6 @@
 import { diverging, sequential } from "./color-brewer.js";
 
-/** Colours of classes, by a palette or between three colours. Depends on nothing, so that the page of maps shows them too. */
+/** Colours of classes, by a palette or between three colours. Depends on no settings and no database: the console shows them too. */
 
 /** `classesSettings`, or a part of it. */
 type Classes = Readonly<Record<string, unknown>>;

@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import t from "tap";
 import { startServer } from "../support/server.js";
 import { openPage, soon, startBrowser, until } from "../viewer/support.js";
-import { accessible, signIn } from "./support.js";
+import { accessible, area, signIn } from "./support.js";
 
 /** Objects are split by a line that is drawn across them, and merged, in the console. */
 
@@ -18,18 +18,6 @@ interface Found {
   readonly geom: { readonly type: string; readonly coordinates: unknown };
 }
 
-const area = (x: number) => ({
-  type: "Polygon",
-  coordinates: [
-    [
-      [x, 50],
-      [x + 4, 50],
-      [x + 4, 53],
-      [x, 53],
-      [x, 50],
-    ],
-  ],
-});
 async function made(map: string, ...names: readonly string[]): Promise<void> {
   await api("POST", "", { code: map });
   await api("POST", `${map}/layers/`, { code: "sites", name: "Sites" });
@@ -172,6 +160,9 @@ t.test("those that are marked become one, which is chosen, and come back", async
   await page.keyboard.press("Escape");
   await page.waitForSelector("#merge-kept", { state: "detached" });
   t.same(await objects("joined"), before);
+  const focused = () =>
+    page.evaluate<string>("document.activeElement.textContent || document.activeElement.ariaLabel");
+  t.equal(await focused(), "Merge 3", "the focus is where it was");
   await merging.click();
   await page.locator("#merge-kept").selectOption("2");
   await page.click(".tool-dialog .button.main");
@@ -179,6 +170,11 @@ t.test("those that are marked become one, which is chosen, and come back", async
   t.match(await objects("joined"), [{ id: 2, fields: { title: "Middle" }, geom: { type: "MultiPolygon" } }]);
   await soon(t).equal(() => page.locator(".table-rows .table-row").count(), 1);
   await page.waitForSelector(".object-editor", { state: "hidden" });
+  t.equal(
+    await page.evaluate("document.activeElement === document.body"),
+    false,
+    "nor is it lost with its button",
+  );
   await page.click("[aria-label='Undo']");
   await soon(t).same(() => objects("joined"), before);
   await soon(t).equal(() => page.locator(".table-rows .table-row").count(), 3);

@@ -2,7 +2,7 @@ import type { Locator, Page } from "playwright-core";
 import t from "tap";
 import { startServer } from "../support/server.js";
 import { openPage, soon, startBrowser, until } from "../viewer/support.js";
-import { accessible, signIn } from "./support.js";
+import { accessible, area, signIn } from "./support.js";
 
 /** Objects are made, changed, deleted and brought back in the console, by pointers and by keys, and nothing is lost by it. */
 
@@ -103,18 +103,6 @@ async function ringOf(map: string, name: string): Promise<readonly (readonly [nu
   return border;
 }
 const save = (page: Page) => page.click(".object-editor .button.main");
-const area = (x: number) => ({
-  type: "Polygon",
-  coordinates: [
-    [
-      [x, 50],
-      [x + 4, 50],
-      [x + 4, 53],
-      [x, 53],
-      [x, 50],
-    ],
-  ],
-});
 const title = { code: "title", type: "string", required: true };
 
 t.test("a row opens its object, and a changed value is saved, undone and done again", async (t) => {

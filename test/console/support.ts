@@ -64,3 +64,17 @@ const corners = (x: number): readonly (readonly [number, number])[] => [
   [x, 51],
   [x, 50],
 ];
+
+/** An area, three degrees high. @param x its western edge */
+export const area = (x: number) => ({
+  type: "Polygon",
+  coordinates: [
+    [
+      [x, 50],
+      [x + 4, 50],
+      [x + 4, 53],
+      [x, 53],
+      [x, 50],
+    ],
+  ],
+});

@@ -1,5 +1,5 @@
 import type { MapView } from "../../map-view.js";
-import { nearest } from "./nearest.js";
+import { type Near, nearest } from "./nearest.js";
 import { rounded } from "./shape.js";
 
 /** Draws places to the vertices and edges of other objects of the layer that are in sight, so that neighbours meet. */
@@ -25,12 +25,16 @@ const wider = window.matchMedia("(pointer: coarse)").matches ? 1.8 : 1;
 /** The map is read when it rests. */
 const restMs = 200;
 
+const itself = ({ lat, lng }: L.LatLng): L.LatLng => L.latLng(rounded(lat), rounded(lng));
+
 export class Snapping {
   /** Is told whether the place that is shown is drawn to something. */
   told: (isSnapped: boolean) => void = () => undefined;
   private geometries: readonly GeoJSON.Geometry[] = [];
   private reading: AbortController | undefined;
   private waiting = 0;
+  /** What was found last: a move is heard by who draws and by what shows where it would be. */
+  private last: { readonly of: readonly unknown[]; readonly found: Near | undefined } | undefined;
   /** With Alt places are where they are pressed. */
   private isFree = false;
   private readonly mark = L.circleMarker([0, 0], { className: "shape-snap", radius: 9, interactive: false });
@@ -64,7 +68,7 @@ export class Snapping {
 
   /** The place that is meant by another one: a vertex or an edge near, or itself with the digits that places have. */
   at(latlng: L.LatLng): L.LatLng {
-    return this.near(latlng) ?? L.latLng(rounded(latlng.lat), rounded(latlng.lng));
+    return this.near(latlng) ?? itself(latlng);
   }
 
   /** As `at`, and shows what it is drawn to. */
@@ -74,7 +78,7 @@ export class Snapping {
     if (near) this.mark.setLatLng(near).addTo(this.parts.view.map);
     else this.mark.remove();
     this.told(near !== undefined);
-    return near ?? this.at(latlng);
+    return near ?? itself(latlng);
   }
 
   private near(latlng: L.LatLng): L.LatLng | undefined {
@@ -84,7 +88,10 @@ export class Snapping {
     // Objects are in the first copy of the world.
     const turn = 360 * Math.floor((latlng.lng + 180) / 360);
     const reach = { vertex: vertexPixels * degrees, edge: edgePixels * degrees };
-    const found = nearest(this.geometries, [latlng.lng - turn, latlng.lat], reach);
+    const of = [latlng.lng, latlng.lat, map.getZoom(), this.geometries];
+    if (!this.last?.of.every((each, at) => each === of[at]))
+      this.last = { of, found: nearest(this.geometries, [latlng.lng - turn, latlng.lat], reach) };
+    const { found } = this.last;
     if (!found) return undefined;
     const [lon = 0, lat = 0] = found.position;
     // Of an edge there is no vertex whose digits could be kept.

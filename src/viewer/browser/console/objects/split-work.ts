@@ -47,14 +47,24 @@ export class SplitWork {
 
   private send(asked: Asked): Promise<void> {
     const { tasks } = this.around;
-    return tasks.run(() => this.sendNow(asked).catch((error: unknown) => this.refused(asked, error)));
+    return tasks.run(async () => {
+      const { known } = this.around;
+      if (!known) return;
+      const { id, line, match, key } = asked;
+      let ids: readonly number[];
+      try {
+        ids = await known.store.split(id, line, { match, key });
+      } catch (error) {
+        await this.refused(asked, error);
+        return;
+      }
+      await this.isSplit(ids);
+    });
   }
 
-  private async sendNow({ id, line, match, key }: Asked): Promise<void> {
-    const { parts, known, done, renewed } = this.around;
+  private async isSplit(ids: readonly number[]): Promise<void> {
+    const { parts, done, renewed } = this.around;
     const { toasts, locale } = parts;
-    if (!known) return;
-    const ids = await known.store.split(id, line, { match, key });
     await done.note(ids);
     this.own.split(ids);
     renewed();

@@ -1,5 +1,6 @@
 import { button, h, icon } from "../../dom.js";
 import type { Translate } from "../../texts.js";
+import { keepFocus } from "../focus.js";
 import type { ShapeKind } from "./shape.js";
 
 /** The buttons above the table: make objects, undo and do again, delete those that are marked, go on with what is not saved. */
@@ -39,6 +40,8 @@ export class Toolbox {
   private readonly merging: HTMLButtonElement;
   private readonly removing: HTMLButtonElement;
   private readonly drafts: HTMLButtonElement;
+  /** Had the focus when it was hidden. */
+  private left: HTMLElement | undefined;
 
   constructor(
     private readonly t: Translate,
@@ -81,14 +84,14 @@ export class Toolbox {
 
   update({ canUndo, canRedo, marked, listed, isMarkedDraft, drafts, isReady }: ToolboxState): void {
     const { t } = this;
+    const focused = document.activeElement;
     this.undo.disabled = !canUndo;
     this.redo.disabled = !canRedo;
     this.changing.hidden = !isReady || listed < 2;
     const change = marked > 0 ? t("changeMarked", { n: marked }) : t("changeListed");
     this.changing.replaceChildren(icon("pencil"), change);
-    // Hidden while something is done, it would lose the focus.
+    // Hidden while something is done, it would lose the focus, to which a dialog gives it back.
     this.merging.hidden = marked < 2;
-    this.merging.setAttribute("aria-busy", String(!isReady));
     this.merging.disabled = isMarkedDraft;
     this.merging.title = isMarkedDraft ? t("saveFirst") : "";
     this.merging.replaceChildren(icon("merge"), t("mergeMarked", { n: marked }));
@@ -97,5 +100,10 @@ export class Toolbox {
     this.drafts.hidden = drafts === 0;
     this.drafts.textContent = t("draftsLeft", { n: drafts });
     for (const one of this.making.querySelectorAll("button")) one.disabled = !isReady;
+    if (focused instanceof HTMLElement && focused.hidden && this.elements.includes(focused))
+      this.left = focused;
+    if (!isReady || !this.left) return;
+    keepFocus(this.left, this.undo, this.making.querySelector("button"));
+    this.left = undefined;
   }
 }

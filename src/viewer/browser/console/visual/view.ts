@@ -121,7 +121,7 @@ export class VisualView {
 
   /** After the press that has taken the focus away. */
   private showLate(): void {
-    window.setTimeout(() => this.isLate && this.show(this.shown), 300);
+    if (this.isLate) window.setTimeout(() => this.isLate && this.show(this.shown), 300);
   }
 
   /** Changes the settings as they are by now, of which a control may have been made before. */

@@ -39,7 +39,7 @@ export class VisualWork {
   private item: TreeItem | undefined;
   private columns: readonly Column[] = [];
   private values: { readonly key: string; readonly list: readonly unknown[] } | undefined;
-  private reading = new AbortController();
+  private reading: { readonly key: string; readonly ended: AbortController } | undefined;
   private timer = 0;
   /** Number of the latest change: answers for older ones are let go. */
   private latest = 0;
@@ -136,7 +136,8 @@ export class VisualWork {
     this.stop();
     const saved = savedVisual(item);
     const base = this.drafts.get(item.layerId)?.base ?? signatureOf(saved);
-    if (settings === undefined && saved === undefined) this.drafts.delete(item.layerId);
+    const isSaved = settings === undefined && saved === undefined && this.saving !== item.layerId;
+    if (isSaved) this.drafts.delete(item.layerId);
     else this.drafts.set(item.layerId, { settings, base });
     this.events.changed();
     this.render();
@@ -167,6 +168,7 @@ export class VisualWork {
   }
 
   private render(): void {
+    if (this.element.hidden) return;
     const { item, settings, columns } = this;
     const code = settings && hasSpread(settings) ? (settings.columnCode ?? undefined) : undefined;
     const key = item && code !== undefined ? `${item.layerId} ${code}` : undefined;
@@ -176,12 +178,14 @@ export class VisualWork {
   }
 
   private async read(item: TreeItem, code: string, key: string): Promise<void> {
-    if (this.element.hidden) return;
-    this.reading.abort();
-    this.reading = new AbortController();
-    const { signal } = this.reading;
+    if (this.reading?.key === key) return;
+    this.reading?.ended.abort();
+    const ended = new AbortController();
+    this.reading = { key, ended };
+    const { signal } = ended;
     const list = await this.events.values(item, code, signal).catch(() => []); // the classes are shown without it
     if (signal.aborted) return;
+    this.reading = undefined;
     this.values = { key, list };
     this.render();
   }
