@@ -96,6 +96,8 @@ t.test("a map is made, styled, arranged and shared with keys only, on a dark pho
       })),
     );
     await until(page, "document.querySelectorAll('.tree-choose').length === 2");
+    // What is imported changes the layer, of which the server then tells who renames it meanwhile.
+    await until(page, "document.querySelectorAll(\".import[data-state='done']\").length === 2");
     if (isPhone) {
       await tabTo("Layers2 of 2 on");
       await keyboard.press("Enter");
@@ -149,6 +151,7 @@ t.test("a map is made, styled, arranged and shared with keys only, on a dark pho
     await keyboard.press("Tab");
     await keyboard.press("Enter");
     await soon(t).same(names, ["Lakes"]);
+    await page.waitForSelector(".toast button:has-text('Undo')");
     await tabTo("Undo");
     await keyboard.press("Enter");
     await soon(t).same(names, ["Lakes", "Forests"]);
