@@ -1,4 +1,4 @@
-import type { Headers } from "./types.js";
+import type { Headers, Reply } from "./types.js";
 
 /** Response headers. */
 
@@ -6,10 +6,16 @@ import type { Headers } from "./types.js";
 export const commonHeaders: Headers = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers":
-    "ETag, X-Request-Id, Retry-After, Content-Disposition, Content-Range, Accept-Ranges, Last-Modified, Allow, WWW-Authenticate, X-Export-Notes, X-Ignored, X-Edge, X-Fresh-At, Link, X-Total-Count, X-Tile-Incomplete, X-Search-Incomplete, RateLimit, RateLimit-Policy",
+    "ETag, X-Request-Id, Retry-After, Content-Disposition, Content-Range, Accept-Ranges, Last-Modified, Allow, WWW-Authenticate, X-Export-Notes, X-Ignored, X-Edge, X-Fresh-At, Link, X-Total-Count, X-Tile-Incomplete, X-Map-State, X-Search-Incomplete, RateLimit, RateLimit-Policy",
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
 };
+
+/** A reply with more headers. */
+export const withHeaders = (reply: Reply, more: Headers): Reply => ({
+  ...reply,
+  headers: { ...reply.headers, ...more },
+});
 
 const token = /^[\w!#$%&'*+.^`|~-]+$/;
 const printable = /^[\t\x20-\x7e]*$/;

@@ -42,6 +42,8 @@ export interface MapListening {
   readonly lastEventId: string | undefined;
   /** A client that listens for the first time is told what changed in the last so many seconds. */
   readonly recentSeconds?: number | undefined;
+  /** The state of the map that it has seen, as `mapStateOf` names it. */
+  readonly seenState?: string | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -244,19 +246,21 @@ export class MapEvents {
       // Before it is looked what was missed, so that nothing is missed in between.
       await watch();
       const missed = await this.missed(listening, map, pending.layers);
-      if (missed && missed.recent.length > 0) await this.dropped(pending, missed.recent);
+      if (missed.recent.length > 0) await this.dropped(pending, missed.recent);
+      if (missed.isMapChanged) await this.mapDropped(map);
       // Only the last event has an id: a client that leaves before it has not seen it.
-      const mapMissed = missed?.isMapChanged ? `${mapEvent}\n` : "";
-      const missedChanges = missed ? changeEvent(missed.changed) : "";
-      yield `retry: 2000\n${mapMissed}${missedChanges}id: ${this.idOf(map)}\n\n`;
+      const mapMissed = missed.isMapChanged ? `${mapEvent}\n` : "";
+      yield `retry: 2000\n${mapMissed}${changeEvent(missed.changed)}id: ${this.idOf(map)}\n\n`;
+      // The map may have changed before it was watched.
+      let isFirst = true;
       while (!ended.aborted) {
-        if (pending.changed.size === 0 && !pending.isMapChanged) {
+        if (!isFirst && pending.changed.size === 0 && !pending.isMapChanged) {
           if (await this.silence(pending, ended)) {
             if (ended.aborted) return;
           } else yield ":\n\n";
         }
         let isMapChanged = false;
-        if (pending.isMapChanged || clock.now() - checkedAt >= checkMs) {
+        if (isFirst || pending.isMapChanged || clock.now() - checkedAt >= checkMs) {
           ({ isMapChanged } = pending);
           pending.isMapChanged = false;
           const { revision } = map;
@@ -264,6 +268,7 @@ export class MapEvents {
           try {
             ({ map, caller } = await listening.access());
             checkedAt = clock.now();
+            isFirst = false;
           } catch (error) {
             if (error instanceof Failure && error.kind === "unauthenticated") yield sessionEvent;
             // A client that comes back is told why.
@@ -282,8 +287,7 @@ export class MapEvents {
           if (isMapChanged || map.revision !== revision) {
             await watch();
             for (const id of pending.changed.keys()) if (!pending.layers.has(id)) pending.changed.delete(id);
-            if (map.revision !== revision)
-              await this.options.cdn.wait([{ kind: "map", id: map.id, version: map.revision }]);
+            if (map.revision !== revision) await this.mapDropped(map);
             yield `${mapEvent}id: ${this.idOf(map)}\n\n`;
           }
         }
@@ -329,6 +333,10 @@ export class MapEvents {
     return this.options.cdn.wait(versions.map(({ id, version }) => ({ kind: "layer", id, version })));
   }
 
+  private mapDropped({ id, revision }: MapState): Promise<void> {
+    return this.options.cdn.wait([{ kind: "map", id, version: revision }]);
+  }
+
   /** Waits for something to tell, or for the end. @returns false when there was nothing for a while */
   private silence(pending: Pending, ended: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
@@ -356,24 +364,30 @@ export class MapEvents {
     });
   }
 
-  /** Names the state that an event tells of: history of the database, revisions, and time. */
-  private idOf({ revision, project }: MapState): string {
+  /** Names the state that an event tells of, and its time. */
+  private idOf(map: MapState): string {
     const { changes, time } = this.options;
-    return `${changes.epoch}:${project.revision}:${revision}:${time()}`;
+    return `${mapStateOf(changes.epoch, map)}:${time()}`;
   }
 
   /**
-   * What a client has missed that has seen its last event, and ids of the layers that changed just now; undefined when it
-   * listens for the first time and does not ask. More than is known may have been missed of another state: the map, too.
+   * What a client has missed that has seen its last event, or a state of the map, and ids of the layers that changed just now.
+   * More than is known may have been missed of another state: the map, too.
    */
   private async missed(
-    { lastEventId, recentSeconds }: MapListening,
+    { lastEventId, recentSeconds, seenState }: MapListening,
     map: MapState,
     layers: ReadonlySet<number>,
-  ): Promise<Missed | undefined> {
+  ): Promise<Missed> {
     if (!lastEventId) {
-      if (recentSeconds === undefined) return undefined;
-      return this.changedSince("now() - make_interval(secs => $2)", recentSeconds + commitSeconds, layers);
+      const isMapChanged =
+        seenState !== undefined && seenState !== mapStateOf(this.options.changes.epoch, map);
+      if (recentSeconds === undefined) return { changed: new Map(), recent: [], isMapChanged };
+      const seconds = recentSeconds + commitSeconds;
+      return {
+        ...(await this.changedSince("now() - make_interval(secs => $2)", seconds, layers)),
+        isMapChanged,
+      };
     }
     const at = lastEventId.lastIndexOf(":");
     const since = Number(lastEventId.slice(at + 1));
@@ -435,6 +449,10 @@ export class MapEvents {
     return { changed, recent: rows.filter((row) => row.recent).map(({ id }) => id), isMapChanged: false };
   }
 }
+
+/** Names the state of a map: the history of the database that it is in, and its revisions. */
+export const mapStateOf = (epoch: string, { revision, project }: MapState): string =>
+  `${epoch}:${project.revision}:${revision}`;
 
 const everythingOf = (layers: ReadonlySet<number>): Changed => new Map([...layers].map((id) => [id, null]));
 

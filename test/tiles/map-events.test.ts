@@ -130,6 +130,58 @@ t.test("a page that asked for its tiles before it listened hears what changed me
   for (const { end } of [page, later]) end();
 });
 
+t.test("a page hears that the map has changed since its layers were read", async (t) => {
+  await sql.query("update layer_change set changed_at = changed_at - interval '1 hour'");
+  const read = await fetch(`${server.url}/api/2.8/p/m/layers/?type=publish&returnBbox=1`);
+  const state = read.headers.get("x-map-state")!;
+  t.match(state, /^[^:]+:\d+:\d+$/);
+  const kept = (await fetch(`${server.url}/api/2.8/p/m/layers/`)).headers.get("x-map-state");
+  t.equal(kept, state, "of all forms of the tree");
+  const query = `?recent=5&state=${state}`;
+  const same = await listen(0, {}, "m", query);
+  await waitFor(() => same.events.length === 1);
+  t.same(
+    same.events.map(({ event }) => event),
+    [undefined],
+    "nothing has changed",
+  );
+  const css_style = "#a { polygon-fill: #00f; }";
+  await api("PATCH", "m/layers/a/", { token, node: 1, body: { parent_id: 0, css_style } });
+  await waitFor(() => same.events.some(({ event }) => event === "map"));
+  for (const asked of [query, `?state=${state}`, "?state=x"]) {
+    const late = await listen(0, {}, "m", asked);
+    await waitFor(() => late.events.length === 2);
+    t.same(
+      late.events.map(({ event }) => event),
+      ["map", undefined],
+      `${asked}: that and nothing else`,
+    );
+    late.end();
+  }
+  same.end();
+});
+
+t.test("a map that changes before it is watched is told of", async (t) => {
+  const { mapEvents, catalog } = server.nodes[0]!.services;
+  const leaving = new AbortController();
+  let looks = 0;
+  const access = async () => {
+    const map = await catalog.map("p", "m");
+    // As if another node had changed it before this one hears of its changes.
+    return { map: looks++ > 0 ? { ...map, revision: map.revision + 1 } : map, caller: publicCaller };
+  };
+  const listening = mapEvents.listen({
+    access,
+    client: "test",
+    lastEventId: undefined,
+    signal: leaving.signal,
+  });
+  t.notMatch((await listening.next()).value, "event: map");
+  t.match((await listening.next()).value, /^event: map\n/);
+  leaving.abort();
+  await listening.return?.();
+});
+
 t.test("of a few changes each area is told, of many one for each layer", async (t) => {
   const other = await makeStyledLayer(server, "m", "other", "#other { polygon-fill: #00f; }");
   const areasOf = async (count: number) => {

@@ -1,7 +1,7 @@
 import t from "tap";
 import { addObject, square } from "../support/maps.js";
 import { startServer, waitFor } from "../support/server.js";
-import { makeTown, openPage, pixel, pixelOf, soon, startBrowser } from "./support.js";
+import { hold, makeTown, openPage, pictureComplete, pixel, pixelOf, soon, startBrowser } from "./support.js";
 
 /** An open map shows what changes, by itself. */
 
@@ -60,6 +60,33 @@ t.test("a change is seen in each copy of the world", async (t) => {
   await soon(t).ok(() => isGreenAt(page, -13, 192));
   await server.api("DELETE", `town/layers/parks/objects/${id}/`, { token });
   await soon(t).notOk(() => isGreenAt(page, -13, 192));
+  t.same(problems, []);
+  await page.context().close();
+});
+
+t.test("a style that is changed before the page listens is seen", async (t) => {
+  // Of objects that change it is told by another way.
+  await server.sql.query("update layer_change set changed_at = changed_at - interval '1 hour'");
+  const { page, problems } = await openPage(browser, "about:blank", { waitForMap: false });
+  const release = await hold(page, "**/changes/**");
+  const asked = page.waitForRequest((request) => request.url().includes("/changes/"));
+  await page.goto(home);
+  await pictureComplete(page);
+  await asked;
+  const isBlueAt = async () => {
+    const { x, y } = await pixelOf(page, 5, 5);
+    const [red, green, blue] = await pixel(page, x, y);
+    return red! < 60 && green! < 60 && blue! > 200;
+  };
+  const styled = (css_style: string) =>
+    server.api("PATCH", "town/layers/parks/", { token, body: { parent_id: 0, css_style } });
+  const { css_style: before } = (await server.api("GET", "town/layers/parks/", { token })).json;
+  t.equal((await styled("#parks { polygon-fill: #00f; }")).status, 200);
+  t.notOk(await isBlueAt());
+  release();
+  await soon(t).ok(isBlueAt);
+  await styled(before);
+  await soon(t).notOk(isBlueAt);
   t.same(problems, []);
   await page.context().close();
 });

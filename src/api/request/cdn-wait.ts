@@ -1,3 +1,4 @@
+import { withHeaders } from "../../http/headers.js";
 import { isReading, type Reply, type Request } from "../../http/types.js";
 import type { Services } from "../services.js";
 
@@ -31,7 +32,7 @@ export function whenCdnIsTold(
     const reply = await handle({ ...services, changes: noting });
     if (!last) return reply;
     const state = await toldMarks.wait(last.receipt);
-    return { ...reply, headers: { ...reply.headers, [header]: state } };
+    return withHeaders(reply, { [header]: state });
   };
   return answered();
 }

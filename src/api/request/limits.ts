@@ -1,6 +1,7 @@
 import { callerOfAccessKey, isAccessKey } from "../../access/access-keys.js";
 import type { LimitedWork } from "../../access/client-limits.js";
 import { quotaHeaders } from "../../http/errors.js";
+import { withHeaders } from "../../http/headers.js";
 import type { Reply, Request } from "../../http/types.js";
 import { networkOf } from "../../queues/clients.js";
 import type { Services } from "../services.js";
@@ -25,7 +26,7 @@ export async function withinLimits(
   const reply = await handle();
   // Shared caches keep tiles and pictures, and would send these to others.
   if (work === "tiles" || work === "pictures") return reply;
-  return { ...reply, headers: { ...reply.headers, ...quotaHeaders(quota) } };
+  return withHeaders(reply, quotaHeaders(quota));
 }
 
 /** The account of a session; undefined without a valid token in the query or a header, or a key where one counts. */

@@ -1,5 +1,6 @@
 import type { LimitedWork } from "../../access/client-limits.js";
 import type { ExecutionCode } from "../../errors.js";
+import { withHeaders } from "../../http/headers.js";
 import type { BodyLimits, Handler, Method, Reply, Request, Route } from "../../http/types.js";
 import { IgnoredMembers, type Known } from "../../ignored-members.js";
 import { networkOf } from "../../queues/clients.js";
@@ -342,7 +343,7 @@ function namesInQuery({
 
 /** The reply with what was ignored. */
 function naming(reply: Reply, { header }: IgnoredMembers): Reply {
-  return header === undefined ? reply : { ...reply, headers: { ...reply.headers, [ignoredHeader]: header } };
+  return header === undefined ? reply : withHeaders(reply, { [ignoredHeader]: header });
 }
 
 /** Logins have limits of their own; what tells of the server has none. */

@@ -4,6 +4,7 @@ import type { MapState, ProjectState } from "../../catalog/state.js";
 import { lockStructure } from "../../catalog/structure-transaction.js";
 import { lockMap } from "../../catalog/tree.js";
 import { notFound, preconditionFailed } from "../../errors.js";
+import { withHeaders } from "../../http/headers.js";
 import type { Handler, Reply, Request } from "../../http/types.js";
 import { networkOf } from "../../queues/clients.js";
 import type { Pause } from "../../queues/slices.js";
@@ -114,7 +115,7 @@ export const tagging =
     const state = await resource.shown(place, { value, query: request.query, pause });
     if (state === undefined) return reply;
     const etag = `"${state}-${await digestOf(reply, pause)}"`;
-    return { ...reply, headers: { ...reply.headers, etag } } as Reply;
+    return withHeaders(reply, { etag });
   };
 
 const isTaggable = (reply: Reply): boolean =>

@@ -4,9 +4,11 @@ import { fullTree, layersInFolder, type Published, publicationTree } from "../..
 import { isLayer, type LayerNode, type MapState, type TreeNode } from "../../catalog/state.js";
 import { layersBoxes } from "../../features/bbox.js";
 import { type ContractBox, unionBoxes } from "../../geo/envelope.js";
+import { withHeaders } from "../../http/headers.js";
 import type { Reply, Request } from "../../http/types.js";
 import { onceForEach } from "../../once.js";
 import type { Pause } from "../../queues/slices.js";
+import { mapStateOf } from "../../tiles/map-events.js";
 import { questionOf } from "../../visual/kinds.js";
 import { callerHeaders } from "../request/caller.js";
 import { type MapContext, mapContext } from "../request/context.js";
@@ -233,13 +235,16 @@ async function tree(
     access,
   };
   const { map, caller } = context;
-  if (returnBbox || !isOfCatalogue(map)) return treeAnswer(services, context, options);
+  // Who then listens for changes hears what has changed since.
+  const state = { "x-map-state": mapStateOf(services.versions.epoch, map) };
+  if (returnBbox || !isOfCatalogue(map))
+    return withHeaders(await treeAnswer(services, context, options), state);
   const view = knownView(context.view, map.project);
   const by = ["tree", caller.accountId, view.language, view.path, options];
-  return answerKept(
-    caller,
-    await services.texts.of({ of: [map], by }, () => treeText(services, { ...context, view }, options)),
+  const text = await services.texts.of({ of: [map], by }, () =>
+    treeText(services, { ...context, view }, options),
   );
+  return withHeaders(answerKept(caller, text), state);
 }
 
 export const treeOperations: readonly Operation[] = [
@@ -255,7 +260,12 @@ export const treeOperations: readonly Operation[] = [
     isKeptByCdn: true,
     shows: treeResource,
     query: treeParameters,
-    answer: answers("The elements.", { type: "array", items: ref("TreeElement") }),
+    answer: {
+      ...answers("The elements.", { type: "array", items: ref("TreeElement") }),
+      headers: {
+        "X-Map-State": "Which state of the map it is: for `state` of those who then listen for its changes.",
+      },
+    },
     handle: tree,
   }),
 ];

@@ -24,6 +24,13 @@ const query = {
     "What changed in the last so many seconds comes first: for a page that asked for its tiles before it listened.",
     { least: 1, most: 600 },
   ).optional(),
+  state: ruled(z.string().max(200), { blanks: [] })
+    .meta({
+      description:
+        "`X-Map-State` of the layer tree that was read: when the map has changed since, `map` comes first.",
+      examples: ["1:4:7"],
+    })
+    .optional(),
 };
 
 async function listen(
@@ -32,7 +39,7 @@ async function listen(
   input: Input<typeof query, undefined, typeof headers>,
 ): Promise<Reply> {
   const lastEventId = input.headers()["last-event-id"];
-  const { recent } = input.query();
+  const { recent, state } = input.query();
   const looking = whoLooks(services);
   // A key shows tiles, and keeps no stream.
   const find = () => readableMap(request, looking, { takesTileKey: false });
@@ -48,6 +55,7 @@ async function listen(
     client: caller.accountId === null ? networkOf(request.remoteAddress) : `a${caller.accountId}`,
     lastEventId,
     recentSeconds: recent,
+    seenState: state,
     signal: request.signal,
   });
   return {

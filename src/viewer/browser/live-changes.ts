@@ -1,3 +1,5 @@
+import { withQuery } from "./paths.js";
+
 /** What changes in the open map while it is looked at, as the server tells it. */
 
 /** West, south, east, north in degrees. */
@@ -25,6 +27,7 @@ export class LiveChanges {
   private url: string | undefined;
   /** When the tiles that are shown were asked for, in milliseconds since the page was opened. */
   private shownSince = 0;
+  private state: () => string | undefined = () => undefined;
   private source: EventSource | undefined;
   private resting: number | undefined;
 
@@ -39,11 +42,13 @@ export class LiveChanges {
   /**
    * @param url of the map's changes
    * @param shownSince when the first tiles were asked for, in milliseconds since the page was opened
+   * @param state of the map whose layers are shown, as the server names it
    */
-  open(url: string, shownSince: number): void {
+  open(url: string, shownSince: number, state: () => string | undefined = () => undefined): void {
     if (url === this.url) return;
     this.disconnect();
     this.url = url;
+    this.state = state;
     this.shownSince = shownSince;
     if (!document.hidden) this.connect();
   }
@@ -57,7 +62,8 @@ export class LiveChanges {
     const { url } = this;
     if (url === undefined || this.source) return;
     const seconds = Math.min(mostSeconds, Math.ceil((performance.now() - this.shownSince) / 1000) + 1);
-    const source = new EventSource(`${url}${url.includes("?") ? "&" : "?"}recent=${seconds}`);
+    const asked = withQuery("", { recent: seconds, state: this.state() }).slice(1);
+    const source = new EventSource(`${url}${url.includes("?") ? "&" : "?"}${asked}`);
     this.source = source;
     source.addEventListener("change", (event: MessageEvent<string>) => {
       const { areas, layers } = JSON.parse(event.data) as {

@@ -161,6 +161,8 @@ export class MapServer {
   /** Whether tiles have twice the pixels. */
   hasSharpTiles: boolean = L.Browser.retina;
   private readonly languagesOf = new Map<string, readonly string[]>();
+  /** States of maps, by their addresses. */
+  private readonly states = new Map<string, string>();
   /** Undefined elements: they could not be loaded. */
   private expected:
     | (MapId & { readonly language: string; readonly elements: Promise<TreeElement[] | undefined> })
@@ -238,8 +240,28 @@ export class MapServer {
     return this.get(project, [map, "layers"], { ...layersQuery(this.lng(project)), type: "full" });
   }
 
-  private askForLayers({ project, map }: MapId, lng: string | undefined): Promise<TreeElement[]> {
-    return this.get(project, [map, "layers"], layersQuery(lng));
+  private async askForLayers({ project, map }: MapId, lng: string | undefined): Promise<TreeElement[]> {
+    const token = this.sessions.of(project)?.token;
+    const address = this.operation(project, [map, "layers"], layersQuery(lng));
+    const answer = await this.respond(
+      address,
+      token ? { headers: { authorization: `Bearer ${token}` } } : {},
+    );
+    const state = answer.headers.get("x-map-state");
+    const key = path(project, map);
+    // What is shown may be of the first one.
+    if (state !== null && !this.states.has(key)) this.states.set(key, state);
+    return answer.json();
+  }
+
+  /** The state of a map since whose layers were asked for first, as the server names it. */
+  stateOf({ project, map }: MapId): string | undefined {
+    return this.states.get(path(project, map));
+  }
+
+  /** All that is shown of a map is asked for anew. */
+  forgetState({ project, map }: MapId): void {
+    this.states.delete(path(project, map));
   }
 
   /** Legends of a map's layers. What it keeps for its symbols is let go with `symbols.clear()`. */

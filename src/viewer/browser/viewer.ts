@@ -316,7 +316,8 @@ export class Viewer {
     this.showLayers(this.tree, address.base);
     this.search.show(true);
     this.layersChanged();
-    this.live.open(this.parts.server.changes(mapId), this.cover.since ?? performance.now());
+    const { server } = this.parts;
+    this.live.open(server.changes(mapId), this.cover.since ?? performance.now(), () => server.stateOf(mapId));
     void this.finder.follow(address.object, { goTo: !address.view });
   }
 
@@ -326,6 +327,7 @@ export class Viewer {
     if (!mapId || !this.tree) return;
     try {
       const before = this.ownBase;
+      this.parts.server.forgetState(mapId);
       const [elements] = await Promise.all([
         this.parts.server.layers(mapId),
         this.loadProjects().catch(() => undefined), // the previous list stays
@@ -363,7 +365,8 @@ export class Viewer {
   }
 
   private closeMap(): void {
-    // First, so that nothing of it is written to the address any more.
+    if (this.mapId) this.parts.server.forgetState(this.mapId);
+    // Before the others, so that nothing of it is written to the address any more.
     this.tree = undefined;
     this.finder.close();
     this.tools.closeMap();

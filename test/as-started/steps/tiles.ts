@@ -148,7 +148,11 @@ export const tileSteps: readonly Step[] = [
     also: true,
     walk: async (t, world) => {
       const leaving = new AbortController();
-      const stream = await world.open(`/tms/${project}/spots/changes/?recent=1`, leaving.signal);
+      const state = (await world.open(`/api/2.8/${project}/spots/layers/`, leaving.signal)).headers.get(
+        "x-map-state",
+      );
+      const address = `/tms/${project}/spots/changes/?recent=1&state=${state}`;
+      const stream = await world.open(address, leaving.signal);
       t.equal(stream.status, 200);
       let heard = "";
       const listening = (async () => {
