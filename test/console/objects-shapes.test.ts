@@ -147,6 +147,14 @@ t.test("those that are marked become one, which is chosen, and come back", async
   await page.locator(".object-editor button:text-is('Undo changes')").click();
   await soon(t).equal(() => merging.isEnabled(), true);
   await accessible(t, page, "what is done with marked rows");
+  const middleOf = (selector: string) =>
+    page.$eval(selector, (element) => {
+      const { top, bottom } = element.getBoundingClientRect();
+      return (top + bottom) / 2;
+    });
+  const apart =
+    (await middleOf(".bottom-header > [aria-label='Close']")) - (await middleOf(".bottom-header h2"));
+  t.ok(Math.abs(apart) < 16, `the cross stays beside the title, however much is offered: ${apart}`);
   // Of a text in the colour of its ground axe says nothing.
   const [ink, ground] = await page.evaluate<[string, string]>(
     `(({ color, backgroundColor }) => [color, backgroundColor])(
