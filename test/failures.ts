@@ -32,6 +32,23 @@ export function failuresOf(tapText: string): string {
   return [...failures.slice(0, mostFailures), ...(more > 0 ? [`and ${more} more`] : [])].join("\n\n");
 }
 
+/** Of more failures than this only the names are told again. */
+const mostExplained = 5;
+
+/** The names of what failed and, of a few failures, what was found in place of what was expected. */
+export function briefly(failures: string): string {
+  const all = failures.split("\n\n").map((failure) => failure.split("\n"));
+  const told = (lines: readonly string[]) =>
+    lines.filter((line) => /^\s*[-+](?!--|\+\+)/.test(line)).map((line) => `    ${line.trim()}`);
+  return all
+    .flatMap(([name = "", ...lines]) => [
+      `  ${name}`,
+      ...(all.length <= mostExplained ? told(lines).slice(0, 10) : []),
+    ])
+    .map((line) => line.slice(0, 200))
+    .join("\n");
+}
+
 const isSummary = (failed: string, subtest: string | undefined): boolean =>
   subtest !== undefined && (failed === subtest || failed.startsWith(`${subtest} # `));
 

@@ -4,7 +4,7 @@ import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { failuresOf } from "./failures.js";
+import { briefly, failuresOf } from "./failures.js";
 import { groupsOf, type Part, partsOf } from "./groups.js";
 import { withSourcePlaces } from "./source-places.js";
 import { Times } from "./times.js";
@@ -136,13 +136,6 @@ export async function runTap(run: TapRun): Promise<Counts> {
     skipped: sum(({ skipped }) => skipped),
   };
 }
-
-/** The names of what failed, without what explains them. */
-const briefly = (failures: string): string =>
-  failures
-    .split("\n\n")
-    .map((failure) => `  ${failure.split("\n", 1)[0]!.slice(0, 200)}`)
-    .join("\n");
 
 interface Ended {
   /** What it wrote to its standard output. */

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t from "tap";
-import { failuresOf } from "../failures.js";
+import { briefly, failuresOf } from "../failures.js";
 import { withSourcePlaces } from "../source-places.js";
 import { outcomeOf, runTap } from "../tap.js";
 
@@ -44,6 +44,19 @@ t.test("each assertion that failed is shown once, where it stands and why", (t) 
   t.match(first, /-2\n +\+1$/);
   t.match(second, /^dist\/test\/c\.test\.js # time=1ms\n +signal: SIGKILL$/);
   t.same(more, []);
+  t.end();
+});
+
+t.test("at the end of a log the names of failures stand once more, and of a few what was found", (t) => {
+  t.equal(
+    briefly(failuresOf(text)),
+    [
+      "  dist/test/a.test.js > one thing > inner > numbers are equal",
+      ...["    -2", "    +1"],
+      "  dist/test/c.test.js # time=1ms",
+    ].join("\n"),
+  );
+  t.equal(briefly("a\n  +1\n\n".repeat(6).trim()), "  a\n".repeat(6).trimEnd(), "of many the names");
   t.end();
 });
 
