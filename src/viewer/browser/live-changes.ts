@@ -12,8 +12,6 @@ export interface LiveEvents {
   mapChanged(): void;
   /** They may have changed while nothing was heard. */
   mapUnwatched(): void;
-  /** From now on it is heard of all changes. Absent = nothing has to be done. */
-  listening?(): void;
   /** The session may have ended. */
   sessionDoubtful(): void;
 }
@@ -44,7 +42,7 @@ export class LiveChanges {
    * @param shownSince when the first tiles were asked for, in milliseconds since the page was opened
    * @param state of the map whose layers are shown, as the server names it
    */
-  open(url: string, shownSince: number, state: () => string | undefined = () => undefined): void {
+  open(url: string, shownSince: number, state: () => string | undefined): void {
     if (url === this.url) return;
     this.disconnect();
     this.url = url;
@@ -73,8 +71,6 @@ export class LiveChanges {
       this.events.changed(areas ?? undefined, layers);
     });
     source.addEventListener("map", () => this.events.mapChanged());
-    // The server answers when it listens itself.
-    source.addEventListener("open", () => this.events.listening?.(), { once: true });
     source.addEventListener("session", () => this.events.sessionDoubtful());
     source.addEventListener("error", () => {
       // Else the browser comes back by itself, and names the last event that it has seen.

@@ -236,13 +236,17 @@ export class MapServer {
   }
 
   /** All layers and folders, also those that are not published. */
-  allLayers({ project, map }: MapId): Promise<TreeElement[]> {
-    return this.get(project, [map, "layers"], { ...layersQuery(this.lng(project)), type: "full" });
+  allLayers(mapId: MapId): Promise<TreeElement[]> {
+    return this.tree(mapId, { ...layersQuery(this.lng(mapId.project)), type: "full" });
   }
 
-  private async askForLayers({ project, map }: MapId, lng: string | undefined): Promise<TreeElement[]> {
+  private askForLayers(mapId: MapId, lng: string | undefined): Promise<TreeElement[]> {
+    return this.tree(mapId, layersQuery(lng));
+  }
+
+  private async tree({ project, map }: MapId, query: Query): Promise<TreeElement[]> {
     const token = this.sessions.of(project)?.token;
-    const address = this.operation(project, [map, "layers"], layersQuery(lng));
+    const address = this.operation(project, [map, "layers"], query);
     const answer = await this.respond(
       address,
       token ? { headers: { authorization: `Bearer ${token}` } } : {},

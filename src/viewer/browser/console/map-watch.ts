@@ -31,8 +31,6 @@ export class MapWatch {
       changed: (areas, layers) => this.changed(areas, layers),
       mapChanged: () => void this.mapChanged(),
       mapUnwatched: () => void this.mapChanged(),
-      // Between the tree and the stream a layer may have got another style, of which no event tells.
-      listening: () => void this.mapChanged(),
       sessionDoubtful: () => void this.checkSession(),
     });
   }
@@ -40,7 +38,8 @@ export class MapWatch {
   /** Hears of the map that is open, if one is. @param shownSince when it was asked for, in milliseconds since the page was opened */
   follow(shownSince: number): void {
     const { place, server } = this.parts;
-    if (place.mapId) this.live.open(server.changes(place.mapId), shownSince);
+    const { mapId } = place;
+    if (mapId) this.live.open(server.changes(mapId), shownSince, () => server.stateOf(mapId));
     else this.close();
   }
 

@@ -83,7 +83,8 @@ export class OpenMap {
   }
 
   close(): void {
-    const { place, rows, menu, style, objects, canvas, layers } = this.parts;
+    const { place, server, rows, menu, style, objects, canvas, layers } = this.parts;
+    if (place.mapId) server.forgetState(place.mapId);
     rows.begin(undefined);
     menu.close();
     place.mapId = undefined;
@@ -127,6 +128,7 @@ export class OpenMap {
     const { mapId } = place;
     if (!mapId || !this.shown) return;
     const number = ++this.numbers.asked;
+    this.parts.server.forgetState(mapId);
     const elements = await read(mapId);
     if (!isSame(place.mapId, mapId) || !this.shown || number < this.numbers.shown) return;
     if (!isOwn && JSON.stringify(elements) === JSON.stringify(this.shown.elements)) return;
