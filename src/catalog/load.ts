@@ -19,6 +19,7 @@ import type {
   ProjectState,
   PublicationElement,
   Role,
+  StartView,
   StoredFont,
   StoredPicture,
   StoredSettings,
@@ -127,6 +128,7 @@ interface MapRow {
   sort: number;
   json: Record<string, unknown>;
   comment: string;
+  start_view: StartView | null;
   owner_id: number | null;
   revision: number;
 }
@@ -302,6 +304,7 @@ async function mapState(
     sort: row.sort,
     json: row.json,
     comment: row.comment,
+    startView: row.start_view,
     ownerId: row.owner_id,
     revision: row.revision,
     publication: rows.publication,

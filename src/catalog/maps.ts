@@ -4,7 +4,7 @@ import type { Database, Queryable } from "../storage/postgres.js";
 import type { Deleter } from "./bin.js";
 import { checkCode } from "./codes.js";
 import { discardMaps } from "./discard.js";
-import type { LocalizedName, MapState } from "./state.js";
+import type { LocalizedName, MapState, StartView } from "./state.js";
 import { lockMap } from "./tree.js";
 
 /** Creates, changes, lists, publishes and deletes maps. */
@@ -20,6 +20,8 @@ export interface NewMap {
   readonly json?: Readonly<Record<string, unknown>>;
   /** Whether the public may read it; default: true. */
   readonly published?: boolean;
+  /** Default: none. */
+  readonly startView?: StartView | null;
 }
 
 /** Path segments of the API that follow a project's code, so that no map can have these codes. */
@@ -64,8 +66,8 @@ export async function createMap(db: Queryable, project: number, map: NewMap): Pr
   const name = map.name ?? { name: "", localized: false, names: {} };
   const [row] = await db.write<{ id: number }>(
     `insert into map (project_id, code, name, localized_name, names, css_style, owner_id, json, has_publication,
-       group_layers, sort)
-     select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, coalesce(max(sort), 0) + 1 from map where project_id = $1
+       group_layers, start_view, sort)
+     select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, coalesce(max(sort), 0) + 1 from map where project_id = $1
      on conflict (project_id, code) do nothing returning id`,
     [
       project,
@@ -78,6 +80,7 @@ export async function createMap(db: Queryable, project: number, map: NewMap): Pr
       JSON.stringify(map.json ?? {}),
       map.published ?? true,
       map.groupLayers ?? 0,
+      map.startView ?? null,
     ],
   );
   if (!row) throw codeExists(code);
@@ -94,16 +97,18 @@ export interface MapChange {
   readonly groupLayers?: MapState["groupLayers"] | undefined;
   /** As in `NewMap`. */
   readonly published?: boolean | undefined;
+  /** null = none. */
+  readonly startView?: StartView | null | undefined;
 }
 
 /**
- * Changes a map's code, name, style, grouping or publication. Its addresses have the new code from then on, and the old one is free.
+ * Changes a map's code, name, style, grouping, publication or start view. Its addresses have the new code from then on, and the old one is free.
  * @throws Failure not_found, invalid_code, code_exists
  */
 export function changeMap(
   db: Database,
   mapId: number,
-  { code, name, cssStyle, groupLayers, published }: MapChange,
+  { code, name, cssStyle, groupLayers, published, startView }: MapChange,
 ): Promise<void> {
   return db.transaction(async (tx) => {
     await lockMap(tx, mapId);
@@ -111,7 +116,8 @@ export function changeMap(
     await tx.execute(
       `update map set name = coalesce($2, name), localized_name = coalesce($3, localized_name),
          names = coalesce($4, names), css_style = coalesce($5, css_style),
-         group_layers = coalesce($6, group_layers), has_publication = coalesce($7, has_publication) where id = $1`,
+         group_layers = coalesce($6, group_layers), has_publication = coalesce($7, has_publication),
+         start_view = case when $8 then $9 else start_view end where id = $1`,
       [
         mapId,
         name?.name ?? null,
@@ -120,6 +126,8 @@ export function changeMap(
         cssStyle ?? null,
         groupLayers ?? null,
         published ?? null,
+        startView !== undefined,
+        startView ?? null,
       ],
     );
   });

@@ -262,6 +262,9 @@ export interface PublicationElement {
   readonly icon: string;
 }
 
+/** West, south, east, north in degrees, west within ±180; east beyond 180 is across that meridian. */
+export type StartView = readonly [west: number, south: number, east: number, north: number];
+
 export interface MapState extends LocalizedName {
   readonly id: number;
   readonly project: ProjectState;
@@ -272,6 +275,8 @@ export interface MapState extends LocalizedName {
   readonly sort: number;
   readonly json: Readonly<Record<string, unknown>>;
   readonly comment: string;
+  /** What is seen at first; null = all of its data. */
+  readonly startView: StartView | null;
   readonly ownerId: number | null;
   readonly revision: number;
   /** Every folder and layer by id. */

@@ -19,7 +19,10 @@ const settings = ["visual_settings", "visual_custom_settings", "vector_settings"
 
 /** Members that are set back as they are: columns of `map` and `node`. */
 const plain = {
-  map: ["name", "localized_name", "names", "css_style", "group_layers", "has_publication", "json", "comment"],
+  map: [
+    ...["name", "localized_name", "names", "css_style", "group_layers", "has_publication"],
+    ...["json", "comment", "start_view"],
+  ],
   node: [
     ...[
       "name",

@@ -7,6 +7,7 @@ import {
   localName,
   type ProjectState,
   publicCaller,
+  type StartView,
 } from "../catalog/state.js";
 import type { Queryable } from "../storage/postgres.js";
 
@@ -34,6 +35,8 @@ export interface ViewerMap {
   readonly hasBackground: boolean;
   /** Not published: visible to signed-in users with rights only. */
   readonly isPrivate: boolean;
+  /** What is seen at first; absent = all of its data. */
+  readonly startView?: StartView;
   /** Rights of the user on the map, where there is one. */
   readonly access?: number;
 }
@@ -48,6 +51,7 @@ interface FoundMap extends LocalizedName {
   readonly hasPublication: boolean;
   readonly hasBackground: boolean;
   readonly attribution: unknown;
+  readonly startView: StartView | null;
   readonly access?: number;
 }
 interface FoundGrant extends Grant {
@@ -77,7 +81,7 @@ export async function findMaps(db: Queryable, access?: ProjectAccess): Promise<F
        coalesce(p.base_map->>'attribution', '') as "baseAttribution",
        (select coalesce(json_agg(json_build_object('id', m.id, 'code', m.code, 'name', m.name,
             'localized', m.localized_name, 'names', m.names, 'hasPublication', m.has_publication,
-            'attribution', m.json->'attribution',
+            'attribution', m.json->'attribution', 'startView', m.start_view,
             'hasBackground', case when octet_length(m.css_style) <= $5::int and strpos(m.css_style, 'background-color') > 0
               then regexp_replace(m.css_style, $3, '', 'g') ~ $4 else false end) order by m.sort, m.id), '[]')
           from map m where m.project_id = p.id and (m.has_publication or $1::text is not null)) as maps,
@@ -123,6 +127,7 @@ export function shownProject(project: FoundProject, language: string): ViewerPro
       attribution: typeof map.attribution === "string" ? map.attribution : "",
       hasBackground: map.hasBackground,
       isPrivate: !map.hasPublication,
+      ...(map.startView && { startView: map.startView }),
       ...(map.access !== undefined && { access: map.access }),
     })),
   };

@@ -623,6 +623,7 @@ const emptyMap = {
   sort: 1,
   json: {},
   comment: "",
+  start_view: null,
   owner_id: null,
 };
 

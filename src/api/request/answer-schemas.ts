@@ -150,6 +150,13 @@ const schemas = {
     css_style: z.string(),
     group_layers: groupLayers,
     has_publication: z.boolean(),
+    start_view: z
+      .array(z.number())
+      .length(4)
+      .nullable()
+      .describe(
+        "What is seen at first: west, south, east, north in degrees, east beyond 180 across that meridian; null = all of the data",
+      ),
     notices: notices.optional(),
   }),
   AvailableMap: z.object({ id, code: z.string() }),

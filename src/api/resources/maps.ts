@@ -8,7 +8,7 @@ import { mapContext, projectContext } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { mapPath, projectPath } from "../request/paths.js";
 import { type BodyDefinition, jsonObject } from "../request/schema/bodies.js";
-import { bit, code, flag, style } from "../request/schema/fields.js";
+import { bit, bounds, code, flag, style } from "../request/schema/fields.js";
 import { nameFields, nameOf } from "../request/schema/names.js";
 import { ref, type Values } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
@@ -23,6 +23,10 @@ export const groupLayers = bit(
 
 export const hasPublication = flag("Whether everybody may see the map; default: yes for a new one.");
 
+export const startView = bounds(
+  "What of the map its viewer shows at first, when the address names no place; null = all of its data.",
+);
+
 export const mapFields = {
   code: code("Code of the map, unique in the project."),
   ...nameFields,
@@ -31,6 +35,7 @@ export const mapFields = {
   ),
   group_layers: groupLayers.default(0),
   has_publication: hasPublication.default(true),
+  start_view: startView.default(null),
 };
 
 interface NewMap extends Values<typeof mapFields> {
@@ -50,6 +55,7 @@ async function create(
     css_style: cssStyle,
     group_layers,
     has_publication: isPublic,
+    start_view,
     publish = isPublic,
     ...naming
   } = await body();
@@ -59,6 +65,7 @@ async function create(
     code,
     cssStyle,
     groupLayers: group_layers,
+    startView: start_view,
     ownerId: caller.accountId,
     published: publish,
     ...(name ? { name } : {}),

@@ -27,6 +27,7 @@ export function mapObject(map: MapState, view: View): Answered<"Map"> {
     css_style: map.cssStyle,
     group_layers: map.groupLayers,
     has_publication: map.hasPublication,
+    start_view: map.startView,
   };
 }
 

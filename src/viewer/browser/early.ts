@@ -1,10 +1,10 @@
 import { type Address, parseAddress } from "./address.js";
 import { DataLanguages, languageRead } from "./data-languages.js";
 import { showFirstPicture } from "./first-picture.js";
-import { isWorld, phonePages, worldView } from "./first-view.js";
+import { boxOfView, isWorld, phonePages, worldView } from "./first-view.js";
 import { chooseLanguage } from "./language.js";
 import { LayerTree, type TreeElement } from "./layer-tree.js";
-import type { MapId, ProjectInfo } from "./map-server.js";
+import type { MapId, MapInfo, ProjectInfo } from "./map-server.js";
 import { layersQuery, mapsAddress, path, withQuery } from "./paths.js";
 import { loadTexts } from "./texts.js";
 import { tileSource } from "./tile-source.js";
@@ -55,7 +55,8 @@ async function askForFirst(): Promise<void> {
     const elements = layersOf(mapId, chosen.of(project) ?? language);
     const listed = (await list)?.find(({ code }) => code === project);
     const lng = listed ? languageRead(listed.languages, chosen.of(project), language) : chosen.of(project);
-    showFirst(mapId, await elements, { address, lng });
+    const info = listed?.maps.find(({ code }) => code === map);
+    showFirst(mapId, await elements, { address, lng, info });
   } else if (map === undefined) {
     const first = (await list)?.find(
       ({ code, maps }) => maps.length > 0 && (project === undefined || project === code),
@@ -63,20 +64,28 @@ async function askForFirst(): Promise<void> {
     if (!first) return;
     const mapId = { project: first.code, map: first.maps[0]!.code };
     const lng = languageRead(first.languages, chosen.of(first.code), language);
-    showFirst(mapId, await layersOf(mapId, lng), { address, lng });
+    showFirst(mapId, await layersOf(mapId, lng), { address, lng, info: first.maps[0] });
   }
+}
+
+interface FirstShown {
+  readonly address: Address;
+  readonly lng: string | undefined;
+  /** The map, as the list has it. */
+  readonly info: MapInfo | undefined;
 }
 
 /** Shows the map, where it is known what of it will be seen: else that depends on the panels. */
 function showFirst(
   mapId: MapId,
   elements: readonly TreeElement[] | undefined,
-  { address, lng }: { readonly address: Address; readonly lng: string | undefined },
+  { address, lng, info }: FirstShown,
 ): void {
   // Once the viewer is there, it shows the map itself.
   if (!elements || address.opacity || document.querySelector(".viewer")) return;
   const tree = new LayerTree(elements, address.layers);
-  if (!address.view && (!isWorld(tree.extent()) || address.object)) return;
+  const box = info?.startView ? boxOfView(info.startView) : tree.extent();
+  if (!address.view && (!isWorld(box) || address.object)) return;
   const shows = { layers: tree.selection, base: address.base };
   const show = () => {
     const { innerWidth, innerHeight, devicePixelRatio } = window;

@@ -3,6 +3,26 @@ import type { Box } from "./layer-tree.js";
 
 /** Which part of the world a page shows at first. Does not depend on the DOM. */
 
+/** What of a map is seen at first: west, south, east, north in degrees. */
+export type StartView = readonly [west: number, south: number, east: number, north: number];
+
+export const boxOfView = ([west, south, east, north]: StartView): Box => ({
+  sw: [south, west],
+  ne: [north, east],
+});
+
+/** What a page shows, as it can be saved: once around the world at most, with decimals for some centimetres. */
+export function startViewOf({ sw, ne }: Box): StartView {
+  const round = (degrees: number) => Number(degrees.toFixed(7));
+  const latitude = (degrees: number) => round(Math.max(-90, Math.min(90, degrees)));
+  const [south, north] = [latitude(sw[0]), latitude(ne[0])];
+  const width = ne[1] - sw[1];
+  // All around the world is the same from anywhere.
+  if (width > 359) return [-180, south, 180, north];
+  const west = round(sw[1] - 360 * Math.floor((sw[1] + 180) / 360));
+  return [west, south, round(west + width), north];
+}
+
 /** A page as narrow as a phone's. */
 export const phonePages = "(max-width: 640px)";
 

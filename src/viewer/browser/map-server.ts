@@ -1,6 +1,7 @@
 import { attention } from "./attention.js";
 import { type DataLanguages, languageRead } from "./data-languages.js";
 import { takeEarly } from "./early-answers.js";
+import type { StartView } from "./first-view.js";
 import type { Box, TreeElement } from "./layer-tree.js";
 import { layersQuery, mapsAddress, path, type Query, withQuery } from "./paths.js";
 import type { Pictures } from "./pictures.js";
@@ -31,6 +32,8 @@ export interface MapInfo {
   readonly hasBackground?: boolean;
   /** Only visible to signed-in users. */
   readonly isPrivate?: boolean;
+  /** What is seen at first; absent = all of its data. */
+  readonly startView?: StartView;
   /** As that of the project. */
   readonly access?: number;
 }

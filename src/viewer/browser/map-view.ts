@@ -21,6 +21,12 @@ export interface Panels {
   readonly bar?: HTMLElement;
 }
 
+/** In pixels. */
+interface Padding {
+  readonly paddingTopLeft: L.PointTuple;
+  readonly paddingBottomRight: L.PointTuple;
+}
+
 /** The handle above a shape, the shape's own half below it, and a gap. */
 const handlesPixels = 64;
 /** The map's buttons where they stand beside a panel. */
@@ -129,19 +135,38 @@ export class MapView {
     this.jump(shown.center, paper?.zoom ?? shown.zoom, how);
   }
 
-  /** Zooms to a box, in the part of the map that panels do not cover. Without a box: the world. */
-  fit(box: Box | undefined, animate = true): void {
+  /**
+   * Zooms to a box, in the part of the map that panels do not cover. Without a box: the world.
+   * @param maxZoom of data, which may be one point
+   */
+  fit(box: Box | undefined, animate = true, maxZoom = 16): void {
     if (box && !isWorld(box)) {
       const bounds = L.latLngBounds(
         [Math.max(box.sw[0], -maxLat), box.sw[1]],
         [Math.min(box.ne[0], maxLat), box.ne[1]],
       );
-      this.map.fitBounds(bounds, { ...this.padding(), maxZoom: 16, animate });
+      this.map.fitBounds(bounds, { ...this.padding(), maxZoom, animate });
       return;
     }
     const size = this.map.getSize();
     const { zoom, lat, lon } = worldView(size.x, size.y, phone.matches);
     this.map.setView([lat, lon], zoom, { animate });
+  }
+
+  /** The part of the map that panels do not cover: fitted into the same page it is seen as now. */
+  get seen(): Box {
+    const bounds = this.boundsWithin(this.padding());
+    return {
+      sw: [bounds.getSouth(), bounds.getWest()],
+      ne: [bounds.getNorth(), bounds.getEast()],
+    };
+  }
+
+  private boundsWithin({ paddingTopLeft, paddingBottomRight }: Padding): L.LatLngBounds {
+    return L.latLngBounds(
+      this.map.containerPointToLatLng(paddingTopLeft),
+      this.map.containerPointToLatLng(this.map.getSize().subtract(paddingBottomRight)),
+    );
   }
 
   /** Zooms in on a box, by a step at least. */
@@ -181,13 +206,9 @@ export class MapView {
   reveal(hit: Hit, isBesideObject = false): void {
     const bounds = highlightOf(hit).getBounds();
     if (!bounds.isValid()) return;
-    const { paddingTopLeft, paddingBottomRight } = this.padding(isBesideObject && !phone.matches);
-    const size = this.map.getSize();
-    const seen = L.latLngBounds(
-      this.map.containerPointToLatLng(paddingTopLeft),
-      this.map.containerPointToLatLng(size.subtract(paddingBottomRight)),
-    );
-    if (seen.contains(bounds)) return;
+    const padding = this.padding(isBesideObject && !phone.matches);
+    if (this.boundsWithin(padding).contains(bounds)) return;
+    const { paddingTopLeft, paddingBottomRight } = padding;
     this.map.fitBounds(bounds, { paddingTopLeft, paddingBottomRight, maxZoom: this.map.getZoom() });
   }
 
@@ -209,7 +230,7 @@ export class MapView {
   }
 
   /** Padding in pixels for the panels that cover the map, where they come to rest. */
-  private padding(withObject = false): { paddingTopLeft: L.PointTuple; paddingBottomRight: L.PointTuple } {
+  private padding(withObject = false): Padding {
     const size = this.map.getSize();
     const { side, object, bar } = this.panels ?? {};
     const isOpen = object !== undefined && object.offsetWidth > 0;

@@ -61,7 +61,7 @@ export class ObjectFinder {
     });
     // It may become higher, as when one of several objects is chosen.
     new ResizeObserver(() => {
-      if (this.clicked && this.panel.isOpen) view.uncover(this.clicked);
+      if (this.panel.isOpen) this.uncoverSeen();
     }).observe(this.panel.element);
   }
 
@@ -143,7 +143,7 @@ export class ObjectFinder {
     const opened = this.opened();
     this.running?.abort();
     if (!opened) return;
-    const { server, view, toasts, locale } = this.parts;
+    const { server, toasts, locale } = this.parts;
     const { code } = layer.element;
     const running = new AbortController();
     const wanted = { layer: layer.layerId, id };
@@ -169,8 +169,13 @@ export class ObjectFinder {
       toasts.show(locale.t(problem), "bad");
     }
     this.changed();
-    if (!problem && !goTo && this.clicked && view.map.getBounds().contains(this.clicked))
-      view.uncover(this.clicked);
+    if (!problem && !goTo) this.uncoverSeen();
+  }
+
+  /** Moves the map when the panel covers the place of the object; not to one that is elsewhere, for the map may be on its way there. */
+  private uncoverSeen(): void {
+    const { view } = this.parts;
+    if (this.clicked && view.map.getBounds().contains(this.clicked)) view.uncover(this.clicked);
   }
 
   private async showAlone(

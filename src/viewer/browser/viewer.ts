@@ -6,6 +6,7 @@ import type { DataLanguages } from "./data-languages.js";
 import { h } from "./dom.js";
 import { WholeLink } from "./embed.js";
 import { FirstCover } from "./first-cover.js";
+import { boxOfView } from "./first-view.js";
 import { type Language, rememberLanguage } from "./language.js";
 import { hasObjects, LayerTree, type TreeItem } from "./layer-tree.js";
 import { baseAttribution, LayersPanel } from "./layers-panel.js";
@@ -312,13 +313,20 @@ export class Viewer {
     this.stage.clear();
     this.opacities.set(address.opacity);
     if (address.view) this.view.setView(address.view);
-    else if (isNew) this.view.fit(this.tree.extent(), false);
+    else if (isNew) this.showStart(this.tree);
     this.showLayers(this.tree, address.base);
     this.search.show(true);
     this.layersChanged();
     const { server } = this.parts;
     this.live.open(server.changes(mapId), this.cover.since ?? performance.now(), () => server.stateOf(mapId));
     void this.finder.follow(address.object, { goTo: !address.view });
+  }
+
+  /** Shows what the map shall show at first; all of its data if that is not said. */
+  private showStart(tree: LayerTree): void {
+    const start = this.listed?.startView;
+    if (start) this.view.fit(boxOfView(start), false, this.view.map.getMaxZoom());
+    else this.view.fit(tree.extent(), false);
   }
 
   /** Shows the open map as it is now, with the layers that are switched on. @param of.ifOther not if its layers are as before */

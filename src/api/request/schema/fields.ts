@@ -96,6 +96,25 @@ export const bit = (description: string) =>
     { blanks: [null] },
   ).describe(description);
 
+const notBox =
+  "must be null or [west, south, east, north] in degrees, with west from -180 to 180, east up to 360 beyond it, and south and north within ±90";
+const isBox = ([west, south, east, north]: readonly number[]): boolean =>
+  [-180 <= west!, west! <= 180, west! < east!, east! <= west! + 360].every(Boolean) &&
+  [-90 <= south!, south! < north!, north! <= 90].every(Boolean);
+
+/** A box on the earth, or null for none. Else invalid_value. */
+export const bounds = (description: string) =>
+  ruled(
+    z
+      .tuple([z.number(notBox), z.number(notBox), z.number(notBox), z.number(notBox)], notBox)
+      .refine(isBox, notBox)
+      .nullable(),
+    { refuse: invalid, blanks: [] },
+  ).meta({
+    description: `${description} West, south, east, north in degrees; east beyond 180 is across that meridian.`,
+    examples: [[12.5, 41.8, 12.6, 41.95]],
+  });
+
 /** The id of a parent in the layer tree: an integer, or a string with one. Else not_found, as for an unknown id. */
 export const parent = (description: string) =>
   ruled(integer(description), { refuse: () => notFound("parent of that id"), blanks: [null, ""] });

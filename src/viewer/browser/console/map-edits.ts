@@ -1,3 +1,4 @@
+import type { StartView } from "../first-view.js";
 import type { TreeElement, TreeItem } from "../layer-tree.js";
 import type { MapId, MapServer } from "../map-server.js";
 import { layersQuery } from "../paths.js";
@@ -14,6 +15,14 @@ type Node = Pick<TreeElement, "name" | "parent_id" | "css_style">;
 export interface MapNow {
   readonly name: string;
   readonly has_publication: boolean;
+  /** What is seen at first; null = all of its data. */
+  readonly start_view: StartView | null;
+}
+/** What of it is changed. */
+export interface MapChange {
+  readonly isPublic?: boolean;
+  readonly title?: string;
+  readonly startView?: StartView | null;
 }
 /** What readers see of a map, as somebody has looked at it. */
 export interface Shown {
@@ -94,23 +103,23 @@ export class MapEdits {
   }
 
   /** @param seen the map as the user has seen it @returns as it is then */
-  changeMap(
-    mapId: MapId,
-    seen: MapNow,
-    { isPublic, title }: { readonly isPublic?: boolean; readonly title?: string },
-  ): Promise<MapNow> {
+  changeMap(mapId: MapId, seen: MapNow, { isPublic, title, startView }: MapChange): Promise<MapNow> {
     const { project, map } = mapId;
     const body = {
       ...(isPublic !== undefined && { has_publication: isPublic }),
       ...(title !== undefined && { name: title }),
+      ...(startView !== undefined && { start_view: startView }),
     };
     const read = async () => {
       const now = await this.map(mapId);
-      const { name, has_publication } = now.value;
+      const { name, has_publication, start_view } = now.value;
       if (title !== undefined && name !== seen.name && name !== title)
         throw new Conflict("conflictName", { name: name || map });
       if (isPublic !== undefined && has_publication !== seen.has_publication && has_publication !== isPublic)
         throw new Conflict("conflictPublic");
+      const isOther = (view: StartView | null) => JSON.stringify(start_view) !== JSON.stringify(view);
+      if (startView !== undefined && isOther(seen.start_view) && isOther(startView))
+        throw new Conflict("conflictStart");
       return now;
     };
     const query = { lng: this.server.lng(project) };

@@ -1,5 +1,6 @@
 import type { BaseChoice } from "../address.js";
 import { h } from "../dom.js";
+import { type StartView, startViewOf } from "../first-view.js";
 import { LayerTree, type TreeElement, type TreeItem } from "../layer-tree.js";
 import { baseAttribution, type LayersPanel } from "../layers-panel.js";
 import type { MapId, MapServer } from "../map-server.js";
@@ -169,6 +170,11 @@ export class OpenMap {
   /** Of a map that is open something has the focus: what had it may be gone. */
   keepFocus(): void {
     if (this.shown) keepFocus(this.parts.layers.element.querySelector<HTMLElement>(".layers-header"));
+  }
+
+  /** What the map shows now. */
+  get seen(): StartView {
+    return startViewOf(this.parts.canvas.view.seen);
   }
 
   /** @param items default: all */

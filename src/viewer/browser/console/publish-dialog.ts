@@ -1,29 +1,34 @@
 import { button, h } from "../dom.js";
+import type { StartView } from "../first-view.js";
 import { copyRow } from "../tools/copy-row.js";
 import { showDialog } from "../tools/dialog.js";
 import { embedCode } from "../tools/share-dialog.js";
 import { keepFocus } from "./focus.js";
 import { problemText } from "./problem.js";
 import type { ReadersSee } from "./publication.js";
+import { startViewPart } from "./start-view-part.js";
 
-/** Who may see a map, what it is called, and how others get to it. */
+/** Who may see a map, what of it is seen at first, what it is called, and how others get to it. */
 
 export interface PublishedMap {
   /** To the map in the viewer. */
   readonly link: string;
-  /** Whether the user may change who sees it, and its title. */
+  /** Whether the user may change it. */
   readonly mayChange: boolean;
+  /** What the map shows now. */
+  readonly seen: StartView;
   readonly readersSee: ReadersSee;
 }
 /** What others may change, too. */
 export interface PublishedNow {
   readonly title: string;
   readonly isPublic: boolean;
+  readonly startView: StartView | null;
 }
 export interface PublishEvents {
   now(): PublishedNow;
   /** @throws ServerError */
-  change(change: { readonly isPublic?: boolean; readonly title?: string }): Promise<void>;
+  change(change: Partial<PublishedNow>): Promise<void>;
   /** Shows readers the layers as they are here. @throws ServerError */
   saveShown(): Promise<void>;
 }
@@ -32,7 +37,7 @@ type Parts = Parameters<typeof showDialog>[0] & Parameters<typeof copyRow>[0];
 
 export function showPublishDialog(parts: Parts, map: PublishedMap, events: PublishEvents): HTMLDialogElement {
   const { t } = parts.locale;
-  let { title, isPublic } = events.now();
+  let { title, isPublic, startView } = events.now();
   const problem = h("p", { class: "problem", role: "alert" });
   const note = h("p", { class: "hint publish-note", role: "status" });
   const address = h("input", { class: "field", readonly: true, value: map.link, "aria-label": t("mapLink") });
@@ -69,7 +74,7 @@ export function showPublishDialog(parts: Parts, map: PublishedMap, events: Publi
       problem.textContent = problemText(error, t);
     }
     isBusy = false;
-    ({ title, isPublic } = events.now());
+    ({ title, isPublic, startView } = events.now());
     show();
     keepFocus(focused instanceof HTMLElement ? focused : undefined, row.querySelector("button"));
   };
@@ -114,6 +119,10 @@ export function showPublishDialog(parts: Parts, map: PublishedMap, events: Publi
   });
   const rename = h("button", { type: "submit", class: "button" }, t("save"));
   const titleForm = h("form", { class: "copy-row" }, name, rename);
+  const start = startViewPart(t, {
+    here: () => void change({ startView: map.seen }),
+    all: () => void change({ startView: null }),
+  });
   const show = () => {
     open.input.checked = isPublic;
     closed.input.checked = !isPublic;
@@ -122,6 +131,7 @@ export function showPublishDialog(parts: Parts, map: PublishedMap, events: Publi
     rename.hidden = name.value.trim() === title;
     for (const { input } of [open, closed]) input.disabled = isBusy || !map.mayChange;
     for (const control of [rename, saveShown]) control.disabled = isBusy;
+    start.show(startView, map.mayChange && !isBusy);
     note.textContent = t(isPublic ? "publishDone" : "publishClosed");
   };
   name.addEventListener("input", show);
@@ -140,6 +150,7 @@ export function showPublishDialog(parts: Parts, map: PublishedMap, events: Publi
     shown,
     h("h3", {}, h("label", { for: "publish-title" }, t("mapTitle"))),
     titleForm,
+    ...start.elements,
     problem,
     code,
     embedded,

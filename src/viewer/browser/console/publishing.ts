@@ -45,7 +45,7 @@ export class Publishing {
   }
 
   private async show(mapId: MapId, on: ReadonlySet<number>): Promise<void> {
-    const { place, changes, dialogs, button, reload } = this.parts;
+    const { place, map, changes, dialogs, button, reload } = this.parts;
     const mayChange = ((place.listed?.access ?? 0) & rights.administer) !== 0;
     let [shown, { value: now }] = await Promise.all([changes.shown(mapId, on), changes.map(mapId)]);
     if (this.unpublished.has(keyOf(mapId)) && mayChange && !now.has_publication) {
@@ -68,9 +68,13 @@ export class Publishing {
     page.hash = formatAddress({ ...parseAddress(""), ...mapId });
     const dialog = showPublishDialog(
       dialogs,
-      { link: page.href, mayChange, readersSee: shown.see },
+      { link: page.href, mayChange, seen: map.seen, readersSee: shown.see },
       {
-        now: () => ({ title: now.name || mapId.map, isPublic: now.has_publication }),
+        now: () => ({
+          title: now.name || mapId.map,
+          isPublic: now.has_publication,
+          startView: now.start_view,
+        }),
         change: async (change) => {
           now = await changes.changeMap(mapId, now, change).catch(orLookAgain);
           // It is changed, whether the list of maps can be read or not.

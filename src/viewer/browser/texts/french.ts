@@ -447,6 +447,11 @@ export const french: Texts = {
     "Pour les lecteurs, les couches sont dans un autre ordre ou dans d’autres dossiers qu’ici.",
   publishShown: "Leur montrer ce qui est affiché ici",
   mapTitle: "Titre",
+  startView: "Vue de départ",
+  startIsAll: "La carte s’ouvre sur l’ensemble de ses données.",
+  startIsHere: "La carte s’ouvre sur la partie choisie.",
+  startHere: "Commencer par ce que la carte montre maintenant",
+  startAll: "Commencer par l’ensemble des données",
   qrCode: "Code QR",
   mapLink: "Lien vers la carte",
   copyLink: "Copier le lien",
@@ -477,6 +482,8 @@ export const french: Texts = {
   conflictDelete:
     "Quelqu’un d’autre a modifié {name} entre-temps. Rien n’a été supprimé : regardez de nouveau.",
   conflictPublic: "Quelqu’un d’autre a changé entre-temps qui voit cette carte.",
+  conflictStart:
+    "Quelqu’un d’autre a changé entre-temps la vue de départ de la carte. Appuyez encore une fois pour la remplacer.",
   conflictShown:
     "Quelqu’un d’autre a changé entre-temps ce que voient les lecteurs. Appuyez encore une fois pour le remplacer.",
   people: "Personnes et clés",

@@ -451,6 +451,11 @@ export const german: Texts = {
   publishArranged: "Für Leser liegen die Ebenen in anderer Reihenfolge oder in anderen Ordnern als hier.",
   publishShown: "Zeigen, was hier eingeschaltet ist",
   mapTitle: "Titel",
+  startView: "Startansicht",
+  startIsAll: "Die Karte öffnet sich mit allen ihren Daten.",
+  startIsHere: "Die Karte öffnet sich mit dem gewählten Ausschnitt.",
+  startHere: "Mit dem beginnen, was die Karte jetzt zeigt",
+  startAll: "Mit allen Daten beginnen",
   qrCode: "QR-Code",
   mapLink: "Link zur Karte",
   copyLink: "Link kopieren",
@@ -481,6 +486,8 @@ export const german: Texts = {
   conflictDelete:
     "Jemand anders hat {name} inzwischen geändert. Es wurde nicht gelöscht: Sehen Sie es noch einmal an.",
   conflictPublic: "Jemand anders hat inzwischen geändert, wer diese Karte sieht.",
+  conflictStart:
+    "Jemand anders hat inzwischen geändert, womit die Karte beginnt. Drücken Sie noch einmal, um es zu ersetzen.",
   conflictShown:
     "Jemand anders hat inzwischen geändert, was Leser sehen. Drücken Sie noch einmal, um es zu ersetzen.",
   people: "Personen & Schlüssel",

@@ -445,6 +445,11 @@ export const spanish: Texts = {
   publishArranged: "Para los lectores las capas están en otro orden o en otras carpetas que aquí.",
   publishShown: "Mostrarles lo que está activado aquí",
   mapTitle: "Título",
+  startView: "Vista inicial",
+  startIsAll: "El mapa se abre con todos sus datos a la vista.",
+  startIsHere: "El mapa se abre con la parte elegida.",
+  startHere: "Empezar con lo que el mapa muestra ahora",
+  startAll: "Empezar con todos los datos",
   qrCode: "Código QR",
   mapLink: "Enlace al mapa",
   copyLink: "Copiar el enlace",
@@ -473,6 +478,8 @@ export const spanish: Texts = {
     "Otra persona ha cambiado este estilo mientras tanto. Su texto se conserva: guárdelo otra vez para sustituir el de la otra persona.",
   conflictDelete: "Otra persona ha cambiado {name} mientras tanto. No se ha eliminado: mírelo de nuevo.",
   conflictPublic: "Otra persona ha cambiado mientras tanto quién ve este mapa.",
+  conflictStart:
+    "Otra persona ha cambiado mientras tanto la vista inicial del mapa. Pulse otra vez para reemplazarla.",
   conflictShown:
     "Otra persona ha cambiado mientras tanto lo que ven los lectores. Pulse otra vez para sustituirlo.",
   people: "Personas y claves",
