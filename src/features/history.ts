@@ -54,9 +54,13 @@ const shown = (values: string): string =>
      case when ${values} ->> 'geom' is not null then st_asgeojson((${values} ->> 'geom')::geometry)::jsonb end)
    else ${values} end`;
 
-/** SQL of the ids of an object's changes, each by an index of its own. */
-const ofObject = `select id from object_history where layer_id = any($1::bigint[]) and object_id = $4::bigint
-  union all select id from object_history where layer_id = any($1::bigint[]) and op = 'I' and $4::bigint = any(ids)`;
+/** SQL of ids of changes of a layer that meet a condition, newest first, so that no more are read than a page has. */
+const newest = (condition: string): string =>
+  `(select id from object_history
+    where layer_id = l.id and id < coalesce($2::bigint, 9223372036854775807) and ${condition} order by id desc limit $3)`;
+
+/** Each by an index of its own. */
+const ofObject = `(${newest("object_id = $4::bigint")} union all ${newest("op = 'I' and $4::bigint = any(ids)")})`;
 
 /** Changes of objects of these layers, newest first. */
 export async function listHistory(
@@ -64,15 +68,16 @@ export async function listHistory(
   layers: readonly LayerNode[],
   { object, before, limit, values }: HistoryRequest,
 ): Promise<HistoryEntry[]> {
+  // Of all layers at once PostgreSQL would go through the changes of everybody, back to theirs.
   const rows = await db.query<Row>(
     `select h.id, h.layer_id as "layerId", h.object_id as object, h.op, h.at, nullif(h.login, '') as login,
        case when h.op = 'I' then cardinality(h.ids) when h.object_id is not null then 1 end as count,
        h.transaction_id || '-' || floor(extract(epoch from h.at) * 1000) as group,
        ${values ? shown("h.before") : "null"} as before, ${values ? shown("h.after") : "null"} as after
-     from object_history h
-     where h.layer_id = any($1::bigint[]) and ($2::bigint is null or h.id < $2)
-       ${object === undefined ? "" : `and h.id = any(array(${ofObject}))`}
-     order by h.id desc limit $3`,
+     from (select found.id from unnest($1::bigint[]) l (id)
+         cross join lateral ${object === undefined ? newest("true") : ofObject} found order by found.id desc limit $3) page
+       join object_history h using (id)
+     order by h.id desc`,
     [layers.map(({ id }) => id), before ?? null, limit, ...(object === undefined ? [] : [object])],
   );
   const codes = new Map(
@@ -95,13 +100,27 @@ export async function listHistory(
 const rowBytes = `(100 + coalesce(pg_column_size(h.before), 0) + coalesce(pg_column_size(h.after), 0)
   + coalesce(pg_column_size(h.ids), 0))`;
 
-/** Bytes that the history of these layers takes, without indexes. */
+/** So many changes are measured, of more the newest: whoever looks at a history does not read the whole of it. */
+const mostMeasured = 2_000;
+
+/** Bytes that the history of these layers takes, without indexes; of more than 2,000 changes an estimate. */
 export async function historyBytes(db: Queryable, layers: readonly LayerNode[]): Promise<number> {
-  const [row] = await db.query<{ bytes: number }>(
-    `select coalesce(sum(${rowBytes}), 0)::bigint as bytes from object_history h where layer_id = any($1::bigint[])`,
-    [layers.map(({ id }) => id)],
+  const ids = layers.map(({ id }) => id);
+  const [found] = await db.query<{ rows: number; bytes: number }>(
+    `select count(*)::int as rows, coalesce(sum(${rowBytes}), 0)::bigint as bytes
+     from (select newest.id from unnest($1::bigint[]) l (id) cross join lateral (
+         select id from object_history where layer_id = l.id order by id desc limit ${mostMeasured}) newest
+         order by newest.id desc limit ${mostMeasured}) page
+       join object_history h using (id)`,
+    [ids],
   );
-  return row!.bytes;
+  const { rows, bytes } = found!;
+  if (rows < mostMeasured) return bytes;
+  const [planned] = await db.query<{ "QUERY PLAN": readonly [{ Plan: { "Plan Rows": number } }] }>(
+    `explain (format json) select from object_history where layer_id = any('{${ids.map(Math.trunc).join(",")}}'::bigint[])`,
+  );
+  const all = planned!["QUERY PLAN"][0].Plan["Plan Rows"];
+  return Math.round((bytes / rows) * Math.max(rows, all));
 }
 
 /** Rows that one turn deletes. */

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
-import { boundHistory, pruneHistory } from "../../src/features/history.js";
+import type { LayerNode } from "../../src/catalog/state.js";
+import { boundHistory, historyBytes, listHistory, pruneHistory } from "../../src/features/history.js";
+import type { Queryable } from "../../src/storage/postgres.js";
 import { startServer } from "../support/server.js";
 import { send } from "./files.support.js";
 
@@ -252,4 +254,53 @@ t.test("what is old goes, and the oldest of what is too much", async (t) => {
   const [many] = await history(`${L}/objects/7`);
   t.match(many, { kind: "added", count: 200_001 });
   t.match(await api("POST", `${L}/history/${many.id}/undo/`, { token: editor }), { text: /At most 200000/ });
+});
+
+interface Plan {
+  readonly "Actual Rows": number;
+  readonly "Actual Loops": number;
+  readonly "Rows Removed by Filter"?: number;
+  readonly Plans?: readonly Plan[];
+}
+
+/** Most rows that one part of a plan looked at. */
+const mostRead = (plan: Plan): number =>
+  Math.max(
+    (plan["Actual Rows"] + (plan["Rows Removed by Filter"] ?? 0)) * plan["Actual Loops"],
+    ...(plan.Plans ?? []).map(mostRead),
+  );
+
+t.test("however long the histories of all layers are, little of them is read for a page", async (t) => {
+  const map = `insert into object_history (layer_id, object_id, op, before, after)
+    select 900001 + i % 2, i % 50, 'u', '{"c": 1}', '{"c": 2}' from generate_series(1, 20000) i`;
+  const others = `insert into object_history (layer_id, object_id, op, before, after)
+    select 900003, i % 50, 'u', '{"c": 1}', '{"c": 2}' from generate_series(1, 60000) i`;
+  for (const text of [map, others, "analyze object_history"]) await sql.query(text);
+  const layers = [900_001, 900_002].map((id) => ({ id, columns: [] })) as unknown as LayerNode[];
+  const asked: { text: string; values: readonly unknown[] }[] = [];
+  const recorded = {
+    query: (text: string, values: readonly unknown[] = []) => {
+      if (!text.startsWith("explain")) asked.push({ text, values });
+      return db.query(text, values);
+    },
+  } as Queryable;
+  const page = await listHistory(recorded, layers, { limit: 100, values: false });
+  t.equal(page.length, 100);
+  const next = { limit: 10, values: true, before: page.at(-1)!.id };
+  t.ok((await listHistory(recorded, layers, next))[0]!.id < next.before);
+  t.equal((await listHistory(recorded, layers.slice(0, 1), { ...next, object: 4 })).length, 10);
+  const bytes = await historyBytes(recorded, layers);
+  const [exact] = (
+    await sql.query(`select sum(100 + pg_column_size(before) + pg_column_size(after))::int as n
+      from object_history where layer_id in (900001, 900002)`)
+  ).rows;
+  t.ok(Math.abs(bytes / exact.n - 1) < 0.2, `${bytes} of ${exact.n}`);
+  await sql.query("set plan_cache_mode = force_generic_plan");
+  for (const { text, values } of asked) {
+    const { rows } = await sql.query(`explain (analyze, format json) ${text}`, [...values]);
+    const read = mostRead(rows[0]["QUERY PLAN"][0].Plan);
+    t.ok(read <= 4_000, `${read} rows for: ${text}`);
+  }
+  await sql.query("reset plan_cache_mode");
+  await sql.query("delete from object_history where layer_id between 900001 and 900003");
 });

@@ -336,7 +336,9 @@ const schemas = {
     bytes: z
       .int()
       .nullable()
-      .describe("What all changes take in the database; null on later pages and of one object"),
+      .describe(
+        "What all changes take in the database, of very many an estimate; null on later pages and of one object",
+      ),
     entries: z.array(z.looseObject({})).meta({ items: { $ref: "#/components/schemas/HistoryEntry" } }),
   }),
   Undone: z.object({ objects: z.int() }),
