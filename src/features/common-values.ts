@@ -7,7 +7,7 @@ import { layerTable, Values } from "./sql.js";
 
 /** The commonest values of a column, for classes that a request leaves to the server. */
 
-const statementTimeoutMs = 5_000;
+const timeoutMs = 5_000;
 /** Of the value of a class. */
 const maxLength = 1_000;
 
@@ -16,9 +16,10 @@ const maxLength = 1_000;
  * texts, numbers nor booleans, and none where counting takes too long.
  */
 export async function commonValues(
-  db: Pick<Database, "transaction">,
+  db: Pick<Database, "query">,
   layer: LayerNode,
   of: { readonly column: Column; readonly languages: Languages; readonly most: number },
+  signal: AbortSignal,
 ): Promise<(string | number | boolean)[]> {
   const { column, languages, most } = of;
   const shown = shownAs(column);
@@ -26,18 +27,17 @@ export async function commonValues(
   const bound = new Values();
   const value = categoryValue(column, { languages, bind: (text) => bound.bind(text) });
   try {
-    return await db.transaction(async (tx) => {
-      await tx.execute(`set local statement_timeout = ${statementTimeoutMs}`);
-      const rows = await tx.query<{ x: string }>(
-        `select x::text as x from (
-           select ${value.sql} as x from ${layerTable(layer.id)}
-         ) v where x is not null and length(x::text) <= ${maxLength} group by v.x order by count(*) desc, v.x limit ${bound.bind(most)}`,
-        bound.list,
-      );
-      return rows.map(({ x }) => shown(x));
-    });
+    const rows = await db.query<{ x: string }>(
+      `select x::text as x from (
+         select ${value.sql} as x from ${layerTable(layer.id)}
+       ) v where x is not null and length(x::text) <= ${maxLength} group by v.x order by count(*) desc, v.x limit ${bound.bind(most)}`,
+      bound.list,
+      { signal, timeoutMs },
+    );
+    return rows.map(({ x }) => shown(x));
   } catch (error) {
-    // 57014 query_canceled: the statement timeout
+    signal.throwIfAborted();
+    // 57014 query_canceled
     if ((error as { code?: string }).code !== "57014") throw error;
     return [];
   }

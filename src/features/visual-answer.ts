@@ -109,9 +109,11 @@ interface MeasuredValues {
   readonly valuesAt: (ranks: readonly number[]) => Promise<number[]>;
 }
 
+type Reading = Pick<Queryable, "query">;
+
 /** Undefined = the column has no numeric scale. */
 async function measured(
-  tx: Queryable,
+  tx: Reading,
   layer: LayerNode,
   column: Column,
   languages: Languages,
@@ -153,25 +155,31 @@ const unknownSuited: Suited = { algorithm: algorithms.quantiles, changesSign: fa
  * @param mostNatural of more objects natural breaks, which need a look at all of them after each edit, are not taken
  */
 export async function suitedTo(
-  db: Pick<Database, "transaction">,
+  db: Pick<Database, "query">,
   layer: LayerNode,
-  of: { readonly column: Column; readonly classes: number; readonly languages: Languages },
-  mostNatural: number,
+  of: {
+    readonly column: Column;
+    readonly classes: number;
+    readonly languages: Languages;
+    readonly mostNatural: number;
+  },
+  signal: AbortSignal,
 ): Promise<Suited> {
+  const reading: Reading = {
+    query: (text, values) => db.query(text, values, { signal, timeoutMs: statementTimeoutMs / 2 }),
+  };
   try {
-    return await db.transaction(async (tx) => {
-      await tx.execute(`set local statement_timeout = ${statementTimeoutMs / 2}`);
-      const values = await measured(tx, layer, of.column, of.languages);
-      if (!values || values.total === 0) return unknownSuited;
-      const sample = await values.valuesAt(sampleRanks(values.total, 1));
-      const found = suitableAlgorithm(sample, of.classes);
-      const isSlow = found === algorithms.naturalBreaks && values.total >= mostNatural;
-      return {
-        algorithm: isSlow ? algorithms.quantiles : found,
-        changesSign: of.column.type === "number" && changesSign(sample),
-      };
-    });
+    const values = await measured(reading, layer, of.column, of.languages);
+    if (!values || values.total === 0) return unknownSuited;
+    const sample = await values.valuesAt(sampleRanks(values.total, 1));
+    const found = suitableAlgorithm(sample, of.classes);
+    const isSlow = found === algorithms.naturalBreaks && values.total >= of.mostNatural;
+    return {
+      algorithm: isSlow ? algorithms.quantiles : found,
+      changesSign: of.column.type === "number" && changesSign(sample),
+    };
   } catch {
+    signal.throwIfAborted();
     // Settings are saved all the same; the next request that computes their classes fails likewise, and the log says why.
     return unknownSuited;
   }

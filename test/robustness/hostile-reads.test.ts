@@ -42,13 +42,13 @@ const isFree = () => {
 };
 
 /** Requests of a client; `leave` ends them all. */
-function flood(urls: readonly string[], headers: Record<string, string>) {
+function flood(urls: readonly string[], headers: Record<string, string>, sent: RequestInit = {}) {
   const leaving = new AbortController();
   const statuses: number[] = [];
   const ended = Promise.all(
     urls.map(async (url) => {
       try {
-        const answer = await fetch(url, { headers, signal: leaving.signal });
+        const answer = await fetch(url, { ...sent, headers, signal: leaving.signal });
         statuses.push(answer.status);
         await answer.arrayBuffer();
       } catch (error) {
@@ -101,6 +101,24 @@ t.test("slow reads of one client leave places to others, and end with their clie
   await asked.leave();
   await waitFor(isFree);
 });
+
+t.test(
+  "visualizations of many objects that are tried leave places to who writes, and end with their client",
+  async (t) => {
+    const editing = {
+      ...hostile,
+      "x-token": await server.token("editor"),
+      "content-type": "application/json",
+    };
+    const body = JSON.stringify({ type: 1, columnCode: "svc_id" });
+    const asked = flood(many(12, "slow/visualization/?dry_run=1"), editing, { method: "PUT", body });
+    await waitFor(() => purposes().reads.held + purposes().reads.waiting === 12);
+    t.equal(purposes().writes.held, 0);
+    await served(t);
+    await asked.leave();
+    await waitFor(isFree);
+  },
+);
 
 t.test("a statement that a client asks for is one process of the database", async (t) => {
   const cheap =

@@ -132,21 +132,29 @@ export async function withCurrentValues(
   checked: StoredSettings,
 ): Promise<StoredSettings> {
   if (given.kind !== "visualSettings") return checked;
+  // Others write meanwhile: what reads all objects takes a place of those who read.
+  const db = services.db.apart;
+  const { signal } = request;
   const main = map.project.languages[0];
   const most = commonWanted(checked, given.settings);
   const column = columnOf(layer, checked.column);
   const languages = { own: main, main };
   let settings = checked;
   if (most > 0 && column)
-    settings = withCommon(checked, await commonValues(services.db, layer, { column, languages, most }));
+    settings = withCommon(checked, await commonValues(db, layer, { column, languages, most }, signal));
   if (column && wantsSuited(checked, given.settings)) {
     const classes = checked.classesCount as number;
-    const suited = await suitedTo(services.db, layer, { column, classes, languages }, leastTallied);
+    const suited = await suitedTo(
+      db,
+      layer,
+      { column, classes, languages, mostNatural: leastTallied },
+      signal,
+    );
     settings = withSuited(checked, given.settings, suited);
   }
   const label = labelWithoutZoom(layer, checked);
   if (label) {
-    const fromZoom = await labelZoomOf(services.db, layer, { column: label, languages }, request.signal);
+    const fromZoom = await labelZoomOf(db, layer, { column: label, languages }, signal);
     settings = withLabelZoom(settings, fromZoom);
   }
   return withValues(
