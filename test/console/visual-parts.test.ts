@@ -37,6 +37,7 @@ t.test("a kind is built from a column that suits it", (t) => {
   t.match(ofKind(kinds.bubbles, columns, byHomes), { type: 3, columnCode: "homes" }, "it stays");
   t.match(ofKind(kinds.categories, columns, byHomes), { columnCode: "name" }, "numbers name nothing");
   t.same(ofKind(kinds.heat, columns), { type: 7 });
+  t.equal(ofKind(kinds.pies, columns, byHomes).legendName, undefined, "of several columns none is the title");
   t.same(
     columnsFor(kinds.pies, columns).map(({ code }) => code),
     ["people", "homes"],

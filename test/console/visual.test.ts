@@ -93,6 +93,9 @@ t.test("a border is dragged by the pointer, between its neighbours", async (t) =
   await page.mouse.move(box.x + box.width / 2, box.y + 20);
   await page.mouse.down();
   await page.mouse.move(box.x + box.width / 2 + 12, box.y + 20, { steps: 4 });
+  const shown = page.locator(".histogram-value").filter({ visible: true });
+  const told = await page.getAttribute("#visual-border-2", "aria-valuetext");
+  t.same(await shown.allTextContents(), [told], "its value is seen meanwhile");
   await page.mouse.up();
   await moved;
   t.ok((await value(2)) > from);

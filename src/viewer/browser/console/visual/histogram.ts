@@ -67,8 +67,11 @@ export function histogram(
         "aria-valuemin": borders[at - 1]!,
         "aria-valuemax": borders[at + 1]!,
       },
-      ...{ "aria-valuenow": border, "aria-valuetext": texts.value(border), title: texts.value(border) },
+      ...{ "aria-valuenow": border, "aria-valuetext": texts.value(border) },
     });
+    handle.append(h("span", { class: "histogram-value", "aria-hidden": "true" }, texts.value(border)));
+    // It stays within the form.
+    handle.classList.toggle("late", scale.placeOf(border) > 0.5);
     handle.style.insetInlineStart = `${scale.placeOf(border) * 100}%`;
     const move = (value: number) => events.moved(at, value);
     handle.addEventListener("keydown", (event) => {

@@ -80,7 +80,9 @@ export function ofKind(type: number, columns: readonly Column[], before?: Visual
   const shown = fit.slice(0, firstColumns).map(({ code }, at) => ({ code, color: chartColours[at]! }));
   return {
     type,
-    ...(column && { columnCode: column.code, legendName: column.name || column.code }),
+    ...(column && { columnCode: column.code }),
+    // A chart shows several columns: the name of one would be no title.
+    ...(column && !charts.has(type) && { legendName: column.name || column.code }),
     ...(charts.has(type) && { classesSettings: { columns: shown, sizeType: 1, sizeValue: 48 } }),
   };
 }
