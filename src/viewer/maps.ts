@@ -37,6 +37,8 @@ export interface ViewerMap {
   readonly isPrivate: boolean;
   /** What is seen at first; absent = all of its data. */
   readonly startView?: StartView;
+  /** Plain text; absent = none. */
+  readonly description?: string;
   /** Rights of the user on the map, where there is one. */
   readonly access?: number;
 }
@@ -52,6 +54,7 @@ interface FoundMap extends LocalizedName {
   readonly hasBackground: boolean;
   readonly attribution: unknown;
   readonly startView: StartView | null;
+  readonly description: string;
   readonly access?: number;
 }
 interface FoundGrant extends Grant {
@@ -82,6 +85,7 @@ export async function findMaps(db: Queryable, access?: ProjectAccess): Promise<F
        (select coalesce(json_agg(json_build_object('id', m.id, 'code', m.code, 'name', m.name,
             'localized', m.localized_name, 'names', m.names, 'hasPublication', m.has_publication,
             'attribution', m.json->'attribution', 'startView', m.start_view,
+            'description', left(m.comment, $6::int),
             'hasBackground', case when octet_length(m.css_style) <= $5::int and strpos(m.css_style, 'background-color') > 0
               then regexp_replace(m.css_style, $3, '', 'g') ~ $4 else false end) order by m.sort, m.id), '[]')
           from map m where m.project_id = p.id and (m.has_publication or $1::text is not null)) as maps,
@@ -90,7 +94,14 @@ export async function findMaps(db: Queryable, access?: ProjectAccess): Promise<F
           from access_grant g left join node n on n.id = g.layer_id
           where g.project_id = p.id and (g.account_id is null or g.account_id = $2)) as grants
      from project p where not p.hidden and ($1::text is null or p.code = $1) order by p.id`,
-    [access?.project.code ?? null, caller.accountId, commentInStyle, coveringBackground, mostLooked],
+    [
+      access?.project.code ?? null,
+      caller.accountId,
+      commentInStyle,
+      coveringBackground,
+      mostLooked,
+      mostDescribed,
+    ],
   );
   return rows.map(({ id, grants, ...found }) => {
     const project = { id, grants, members: access?.project.members ?? noMembers };
@@ -111,6 +122,8 @@ export async function findMaps(db: Queryable, access?: ProjectAccess): Promise<F
 
 /** Bytes of a style that is looked through: the list is that of all maps of all projects, and theirs may come to megabytes each. */
 const mostLooked = 10_000;
+/** Characters, which the API takes; in the database may be longer ones. */
+const mostDescribed = 2_000;
 const commentInStyle = String.raw`/\*[^*]*\*+(?:[^/*][^*]*\*+)*/|//[^\n]*`;
 /** Only a map has a background. The base map is seen through a translucent one. */
 const coveringBackground = String.raw`\mbackground-color\s*:(?!\s*(?:rgba|hsla|transparent))`;
@@ -128,6 +141,7 @@ export function shownProject(project: FoundProject, language: string): ViewerPro
       hasBackground: map.hasBackground,
       isPrivate: !map.hasPublication,
       ...(map.startView && { startView: map.startView }),
+      ...(map.description && { description: map.description }),
       ...(map.access !== undefined && { access: map.access }),
     })),
   };

@@ -23,6 +23,7 @@ t.test("a map is created published and can be seen by everybody", async (t) => {
     "group_layers",
     "has_publication",
     "start_view",
+    "comment",
   ]);
   t.match(created.json, {
     code: "roads",

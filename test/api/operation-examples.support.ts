@@ -69,7 +69,12 @@ export async function walkOperations({ server, secret, password }: ExampleWorld)
     body: { name: "Our trees", localized_name: 0, group_layers: 1 },
   });
   await ask("changeMap_patch", "PATCH main/", {
-    body: { name: "Trees", group_layers: 0, start_view: [30.2, 59.85, 30.5, 60] },
+    body: {
+      name: "Trees",
+      group_layers: 0,
+      start_view: [30.2, 59.85, 30.5, 60],
+      comment: "All trees in parks.",
+    },
   });
   await ask("getMap", "GET main/");
   await ask("listAvailableMaps", "GET maps/available/");

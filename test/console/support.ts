@@ -8,11 +8,11 @@ import type { Test } from "tap";
 const require = createRequire(import.meta.url);
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
-/** Asserts that axe finds nothing to complain about in the page as it is. */
-export async function accessible(t: Test, page: Page, what: string): Promise<void> {
+/** Asserts that axe finds nothing to complain about in the page as it is. @param part its selector; default: all of the page */
+export async function accessible(t: Test, page: Page, what: string, part?: string): Promise<void> {
   await page.evaluate(axe);
   const found = await page.evaluate<{ violations: { id: string; nodes: { html: string }[] }[] }>(
-    "axe.run(document, { resultTypes: ['violations'] })",
+    `axe.run(${part === undefined ? "document" : JSON.stringify(part)}, { resultTypes: ['violations'] })`,
   );
   t.same(
     found.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`),

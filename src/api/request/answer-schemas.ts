@@ -157,6 +157,7 @@ const schemas = {
       .describe(
         "What is seen at first: west, south, east, north in degrees, east beyond 180 across that meridian; null = all of the data",
       ),
+    comment: z.string().describe("Plain text about the map"),
     notices: notices.optional(),
   }),
   AvailableMap: z.object({ id, code: z.string() }),

@@ -16,7 +16,7 @@ import { nameFields } from "../request/schema/names.js";
 import { ref, type Values } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
-import { groupLayers, hasPublication, startView as startViewField } from "./maps.js";
+import { comment as commentField, groupLayers, hasPublication, startView as startViewField } from "./maps.js";
 import { mapObject, mapResource } from "./present.js";
 import { changedName } from "./tree-fields.js";
 
@@ -29,6 +29,7 @@ const changeFields = {
   group_layers: groupLayers.optional(),
   has_publication: hasPublication.optional(),
   start_view: startViewField.optional(),
+  comment: commentField.optional(),
 };
 
 async function administeredMap(request: Request, services: Services): Promise<MapContext> {
@@ -52,7 +53,8 @@ async function change(
   const grouped = sent.group_layers ?? (replace ? 0 : undefined);
   const notices = cssStyle === undefined ? [] : await checkStyles(services, map, cssStyle);
   const { code, has_publication: published, start_view: startView = replace ? null : undefined } = sent;
-  const changes = { code, name, cssStyle, groupLayers: grouped, published, startView };
+  const comment = sent.comment ?? (replace ? "" : undefined);
+  const changes = { code, name, cssStyle, groupLayers: grouped, published, startView, comment };
   await changeMap(services.db, map.id, changes);
   await services.changes.propagate();
   const changed = mapObject(await services.catalog.map(project.code, sent.code ?? map.code), view);
@@ -118,7 +120,8 @@ export const mapEditOperations: readonly Operation[] = [
     tag: "Maps",
     summary: "Change a map",
     details:
-      "PUT resets a missing name, style, `group_layers` or `start_view` to the default, PATCH keeps it; both keep a missing code and `has_publication`. With a new code all " +
+      "PUT resets a missing name, style, `group_layers`, `start_view` or `comment` to the default, PATCH keeps it; both keep a missing code and " +
+      "`has_publication`. With a new code all " +
       "addresses of the map have it, and the old one is free. A style that makes the style of a layer invalid is refused.",
     access: "token",
     methods: ["PUT", "PATCH"],

@@ -8,7 +8,7 @@ import { mapContext, projectContext } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { mapPath, projectPath } from "../request/paths.js";
 import { type BodyDefinition, jsonObject } from "../request/schema/bodies.js";
-import { bit, bounds, code, flag, style } from "../request/schema/fields.js";
+import { bit, bounds, code, flag, shortText, style } from "../request/schema/fields.js";
 import { nameFields, nameOf } from "../request/schema/names.js";
 import { ref, type Values } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
@@ -27,6 +27,14 @@ export const startView = bounds(
   "What of the map its viewer shows at first, when the address names no place; null = all of its data.",
 );
 
+/** It stands in the list of maps, which is read with every map that is opened. */
+const longestComment = 2_000;
+
+export const comment = shortText(
+  "Plain text about the map, which the viewer, TileJSON and exported tiles show; default: none.",
+  longestComment,
+);
+
 export const mapFields = {
   code: code("Code of the map, unique in the project."),
   ...nameFields,
@@ -36,6 +44,7 @@ export const mapFields = {
   group_layers: groupLayers.default(0),
   has_publication: hasPublication.default(true),
   start_view: startView.default(null),
+  comment: comment.default(""),
 };
 
 interface NewMap extends Values<typeof mapFields> {
@@ -56,6 +65,7 @@ async function create(
     group_layers,
     has_publication: isPublic,
     start_view,
+    comment: about,
     publish = isPublic,
     ...naming
   } = await body();
@@ -66,6 +76,7 @@ async function create(
     cssStyle,
     groupLayers: group_layers,
     startView: start_view,
+    comment: about,
     ownerId: caller.accountId,
     published: publish,
     ...(name ? { name } : {}),

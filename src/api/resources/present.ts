@@ -28,6 +28,7 @@ export function mapObject(map: MapState, view: View): Answered<"Map"> {
     group_layers: map.groupLayers,
     has_publication: map.hasPublication,
     start_view: map.startView,
+    comment: map.comment,
   };
 }
 

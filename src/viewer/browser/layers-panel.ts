@@ -3,6 +3,7 @@ import type { Locale } from "./attributes.js";
 import { button, h, icon } from "./dom.js";
 import { hasToolbarRoom, helpLink } from "./help-link.js";
 import type { LayerTree, TreeItem } from "./layer-tree.js";
+import { MapAbout } from "./map-about.js";
 import type { LegendSource, ProjectInfo } from "./map-server.js";
 import { dragToFold } from "./sheet.js";
 import type { Translate } from "./texts.js";
@@ -45,6 +46,7 @@ export class LayersPanel {
   private readonly header: HTMLButtonElement;
   /** Beside the heading, for the panel may be folded. */
   private readonly sign = h("span", { class: "panel-sign", role: "img", hidden: true }, icon("alert"));
+  private readonly about: MapAbout;
   private readonly failure = h("p", { class: "hint layers-failure", role: "status", hidden: true });
   private missing: ReadonlySet<string> = new Set();
   private readonly body = h("div", { class: "layers-body", id: "layers-body" });
@@ -109,7 +111,8 @@ export class LayersPanel {
       this.baseSwitch,
       this.baseSelect,
     );
-    this.body.append(this.failure, this.treeView.element, this.baseRow);
+    this.about = new MapAbout(t);
+    this.body.append(this.about.element, this.failure, this.treeView.element, this.baseRow);
     if (!hasToolbarRoom()) this.body.append(helpLink(t, "text-button", true));
     this.element = h(
       "section",
@@ -138,6 +141,11 @@ export class LayersPanel {
     this.baseSelect.value = shown;
     this.element.hidden = false;
     this.refresh();
+  }
+
+  /** Shows what is said about the map; undefined = nothing is. */
+  describe(text: string | undefined): void {
+    this.about.show(text);
   }
 
   /** Marks what tiles lack, as it cannot be drawn just now. @param codes of layers, and that of the base map */

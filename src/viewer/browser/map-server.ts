@@ -34,6 +34,8 @@ export interface MapInfo {
   readonly isPrivate?: boolean;
   /** What is seen at first; absent = all of its data. */
   readonly startView?: StartView;
+  /** Plain text; absent = none. */
+  readonly description?: string;
   /** As that of the project. */
   readonly access?: number;
 }

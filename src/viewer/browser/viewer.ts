@@ -342,7 +342,10 @@ export class Viewer {
       ]);
       if (opening !== this.opening || !this.tree) return;
       const isSame = JSON.stringify(elements) === JSON.stringify(this.tree.elements);
-      if (ifOther && isSame && before === this.ownBase) return;
+      if (ifOther && isSame && before === this.ownBase) {
+        this.layers.describe(this.listed?.description);
+        return;
+      }
       this.tree = new LayerTree(elements, this.tree.selection);
     } catch (error) {
       if (opening === this.opening) this.unreadable(error, mapId);
@@ -369,6 +372,7 @@ export class Viewer {
     const legends = this.parts.server.legends(this.mapId, this.symbols);
     const hasNames = this.project?.baseHasNames === true;
     this.layers.show(tree, { own: this.ownBase, choice, hasNames }, legends);
+    this.layers.describe(this.listed?.description);
     this.layers.zoomed(this.view.view.zoom);
   }
 

@@ -30,6 +30,16 @@ export const text = (description: string) =>
     blanks: [null],
   }).describe(description);
 
+/** As `text`, of no more than so many UTF-16 code units. */
+export const shortText = (description: string, most: number) =>
+  ruled(
+    z.string("must be a string").max(most, `has at most ${most} characters`).refine(isStorable, storable),
+    {
+      refuse: invalid,
+      blanks: [null],
+    },
+  ).describe(description);
+
 /** Limited because every snapshot of the map in memory contains the settings. */
 const maxSettingsLength = 100_000;
 

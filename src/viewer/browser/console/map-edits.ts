@@ -17,12 +17,15 @@ export interface MapNow {
   readonly has_publication: boolean;
   /** What is seen at first; null = all of its data. */
   readonly start_view: StartView | null;
+  /** Plain text about it. */
+  readonly comment: string;
 }
 /** What of it is changed. */
 export interface MapChange {
   readonly isPublic?: boolean;
   readonly title?: string;
   readonly startView?: StartView | null;
+  readonly description?: string;
 }
 /** What readers see of a map, as somebody has looked at it. */
 export interface Shown {
@@ -103,16 +106,21 @@ export class MapEdits {
   }
 
   /** @param seen the map as the user has seen it @returns as it is then */
-  changeMap(mapId: MapId, seen: MapNow, { isPublic, title, startView }: MapChange): Promise<MapNow> {
+  changeMap(
+    mapId: MapId,
+    seen: MapNow,
+    { isPublic, title, startView, description }: MapChange,
+  ): Promise<MapNow> {
     const { project, map } = mapId;
     const body = {
       ...(isPublic !== undefined && { has_publication: isPublic }),
       ...(title !== undefined && { name: title }),
       ...(startView !== undefined && { start_view: startView }),
+      ...(description !== undefined && { comment: description }),
     };
     const read = async () => {
       const now = await this.map(mapId);
-      const { name, has_publication, start_view } = now.value;
+      const { name, has_publication, start_view, comment } = now.value;
       if (title !== undefined && name !== seen.name && name !== title)
         throw new Conflict("conflictName", { name: name || map });
       if (isPublic !== undefined && has_publication !== seen.has_publication && has_publication !== isPublic)
@@ -120,6 +128,8 @@ export class MapEdits {
       const isOther = (view: StartView | null) => JSON.stringify(start_view) !== JSON.stringify(view);
       if (startView !== undefined && isOther(seen.start_view) && isOther(startView))
         throw new Conflict("conflictStart");
+      if (description !== undefined && comment !== seen.comment && comment !== description)
+        throw new Conflict("conflictDescription");
       return now;
     };
     const query = { lng: this.server.lng(project) };

@@ -3,6 +3,7 @@ import type { StartView } from "../first-view.js";
 import { copyRow } from "../tools/copy-row.js";
 import { showDialog } from "../tools/dialog.js";
 import { embedCode } from "../tools/share-dialog.js";
+import { descriptionPart } from "./description-part.js";
 import { keepFocus } from "./focus.js";
 import { problemText } from "./problem.js";
 import type { ReadersSee } from "./publication.js";
@@ -24,6 +25,7 @@ export interface PublishedNow {
   readonly title: string;
   readonly isPublic: boolean;
   readonly startView: StartView | null;
+  readonly description: string;
 }
 export interface PublishEvents {
   now(): PublishedNow;
@@ -37,7 +39,7 @@ type Parts = Parameters<typeof showDialog>[0] & Parameters<typeof copyRow>[0];
 
 export function showPublishDialog(parts: Parts, map: PublishedMap, events: PublishEvents): HTMLDialogElement {
   const { t } = parts.locale;
-  let { title, isPublic, startView } = events.now();
+  let { title, isPublic, startView, description } = events.now();
   const problem = h("p", { class: "problem", role: "alert" });
   const note = h("p", { class: "hint publish-note", role: "status" });
   const address = h("input", { class: "field", readonly: true, value: map.link, "aria-label": t("mapLink") });
@@ -74,7 +76,7 @@ export function showPublishDialog(parts: Parts, map: PublishedMap, events: Publi
       problem.textContent = problemText(error, t);
     }
     isBusy = false;
-    ({ title, isPublic, startView } = events.now());
+    ({ title, isPublic, startView, description } = events.now());
     show();
     keepFocus(focused instanceof HTMLElement ? focused : undefined, row.querySelector("button"));
   };
@@ -123,6 +125,7 @@ export function showPublishDialog(parts: Parts, map: PublishedMap, events: Publi
     here: () => void change({ startView: map.seen }),
     all: () => void change({ startView: null }),
   });
+  const about = descriptionPart(t, description, (text) => void change({ description: text }));
   const show = () => {
     open.input.checked = isPublic;
     closed.input.checked = !isPublic;
@@ -131,6 +134,7 @@ export function showPublishDialog(parts: Parts, map: PublishedMap, events: Publi
     rename.hidden = name.value.trim() === title;
     for (const { input } of [open, closed]) input.disabled = isBusy || !map.mayChange;
     for (const control of [rename, saveShown]) control.disabled = isBusy;
+    about.show(description, { mayChange: map.mayChange, isBusy });
     start.show(startView, map.mayChange && !isBusy);
     note.textContent = t(isPublic ? "publishDone" : "publishClosed");
   };
@@ -150,6 +154,7 @@ export function showPublishDialog(parts: Parts, map: PublishedMap, events: Publi
     shown,
     h("h3", {}, h("label", { for: "publish-title" }, t("mapTitle"))),
     titleForm,
+    ...about.elements,
     ...start.elements,
     problem,
     code,

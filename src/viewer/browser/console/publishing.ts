@@ -74,6 +74,7 @@ export class Publishing {
           title: now.name || mapId.map,
           isPublic: now.has_publication,
           startView: now.start_view,
+          description: now.comment,
         }),
         change: async (change) => {
           now = await changes.changeMap(mapId, now, change).catch(orLookAgain);

@@ -79,6 +79,7 @@ export const french: Texts = {
   stopLocating: "Ne plus montrer ma position",
   fullScreen: "Plein écran",
   leaveFullScreen: "Quitter le plein écran",
+  aboutMap: "À propos de cette carte",
   wholeMap: "Montrer toute la carte",
   signIn: "Se connecter",
   signOut: "Se déconnecter",
@@ -447,6 +448,7 @@ export const french: Texts = {
     "Pour les lecteurs, les couches sont dans un autre ordre ou dans d’autres dossiers qu’ici.",
   publishShown: "Leur montrer ce qui est affiché ici",
   mapTitle: "Titre",
+  mapDescription: "Description",
   startView: "Vue de départ",
   startIsAll: "La carte s’ouvre sur l’ensemble de ses données.",
   startIsHere: "La carte s’ouvre sur la partie choisie.",
@@ -484,6 +486,8 @@ export const french: Texts = {
   conflictPublic: "Quelqu’un d’autre a changé entre-temps qui voit cette carte.",
   conflictStart:
     "Quelqu’un d’autre a changé entre-temps la vue de départ de la carte. Appuyez encore une fois pour la remplacer.",
+  conflictDescription:
+    "Quelqu’un d’autre a changé entre-temps la description. Appuyez encore une fois pour la remplacer.",
   conflictShown:
     "Quelqu’un d’autre a changé entre-temps ce que voient les lecteurs. Appuyez encore une fois pour le remplacer.",
   people: "Personnes et clés",

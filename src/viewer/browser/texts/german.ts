@@ -79,6 +79,7 @@ export const german: Texts = {
   stopLocating: "Meinen Standort nicht mehr zeigen",
   fullScreen: "Vollbild",
   leaveFullScreen: "Vollbild verlassen",
+  aboutMap: "Über diese Karte",
   wholeMap: "Ganze Karte zeigen",
   signIn: "Anmelden",
   signOut: "Abmelden",
@@ -451,6 +452,7 @@ export const german: Texts = {
   publishArranged: "Für Leser liegen die Ebenen in anderer Reihenfolge oder in anderen Ordnern als hier.",
   publishShown: "Zeigen, was hier eingeschaltet ist",
   mapTitle: "Titel",
+  mapDescription: "Beschreibung",
   startView: "Startansicht",
   startIsAll: "Die Karte öffnet sich mit allen ihren Daten.",
   startIsHere: "Die Karte öffnet sich mit dem gewählten Ausschnitt.",
@@ -488,6 +490,8 @@ export const german: Texts = {
   conflictPublic: "Jemand anders hat inzwischen geändert, wer diese Karte sieht.",
   conflictStart:
     "Jemand anders hat inzwischen geändert, womit die Karte beginnt. Drücken Sie noch einmal, um es zu ersetzen.",
+  conflictDescription:
+    "Jemand anders hat inzwischen die Beschreibung geändert. Drücken Sie noch einmal, um sie zu ersetzen.",
   conflictShown:
     "Jemand anders hat inzwischen geändert, was Leser sehen. Drücken Sie noch einmal, um es zu ersetzen.",
   people: "Personen & Schlüssel",

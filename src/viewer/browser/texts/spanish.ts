@@ -79,6 +79,7 @@ export const spanish: Texts = {
   stopLocating: "Dejar de mostrar dónde estoy",
   fullScreen: "Pantalla completa",
   leaveFullScreen: "Salir de pantalla completa",
+  aboutMap: "Acerca de este mapa",
   wholeMap: "Mostrar todo el mapa",
   signIn: "Iniciar sesión",
   signOut: "Cerrar sesión",
@@ -445,6 +446,7 @@ export const spanish: Texts = {
   publishArranged: "Para los lectores las capas están en otro orden o en otras carpetas que aquí.",
   publishShown: "Mostrarles lo que está activado aquí",
   mapTitle: "Título",
+  mapDescription: "Descripción",
   startView: "Vista inicial",
   startIsAll: "El mapa se abre con todos sus datos a la vista.",
   startIsHere: "El mapa se abre con la parte elegida.",
@@ -479,7 +481,9 @@ export const spanish: Texts = {
   conflictDelete: "Otra persona ha cambiado {name} mientras tanto. No se ha eliminado: mírelo de nuevo.",
   conflictPublic: "Otra persona ha cambiado mientras tanto quién ve este mapa.",
   conflictStart:
-    "Otra persona ha cambiado mientras tanto la vista inicial del mapa. Pulse otra vez para reemplazarla.",
+    "Otra persona ha cambiado mientras tanto la vista inicial del mapa. Pulse otra vez para sustituirla.",
+  conflictDescription:
+    "Otra persona ha cambiado mientras tanto la descripción. Pulse otra vez para sustituirla.",
   conflictShown:
     "Otra persona ha cambiado mientras tanto lo que ven los lectores. Pulse otra vez para sustituirlo.",
   people: "Personas y claves",
