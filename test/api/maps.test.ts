@@ -15,16 +15,7 @@ const [admin, editor, viewer] = [
 t.test("a map is created published and can be seen by everybody", async (t) => {
   const created = await api("POST", "", { token: editor, body: { code: "roads", name: "Дороги" } });
   t.equal(created.status, 200, created.text);
-  t.same(Object.keys(created.json), [
-    "id",
-    "code",
-    "name",
-    "css_style",
-    "group_layers",
-    "has_publication",
-    "start_view",
-    "comment",
-  ]);
+  t.same(Object.keys(created.json), ["id", "code", "name", "css_style", "group_layers", "has_publication"]);
   t.match(created.json, {
     code: "roads",
     name: "Дороги",

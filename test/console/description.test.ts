@@ -13,7 +13,7 @@ const post = (path: string, body: object) => server.api("POST", path, { token, b
 await post("", { code: "land" });
 await post("land/layers/", { code: "fields" });
 await post("land/layers/fields/objects/", { fields: {}, geom: area(0) });
-const saved = async (): Promise<string> => (await server.api("GET", "land/")).json.comment;
+const saved = async (): Promise<string> => (await server.api("GET", "land/")).json.comment ?? "";
 const link = "#project=p&map=land";
 const text = "Fields of the land.\n<b>Counted</b> in spring.";
 

@@ -14,7 +14,8 @@ const post = (path: string, body: object) => server.api("POST", path, { token, b
 await post("", { code: "land" });
 await post("land/layers/", { code: "fields" });
 for (const x of [0, 40]) await post("land/layers/fields/objects/", { fields: {}, geom: area(x) });
-const saved = async (): Promise<number[] | null> => (await server.api("GET", "land/")).json.start_view;
+const saved = async (): Promise<number[] | null> =>
+  (await server.api("GET", "land/")).json.start_view ?? null;
 
 interface Seen {
   readonly zoom: number;

@@ -153,11 +153,11 @@ const schemas = {
     start_view: z
       .array(z.number())
       .length(4)
-      .nullable()
+      .optional()
       .describe(
-        "What is seen at first: west, south, east, north in degrees, east beyond 180 across that meridian; null = all of the data",
+        "What is seen at first: west, south, east, north in degrees, east beyond 180 across that meridian; absent = all of the data",
       ),
-    comment: z.string().describe("Plain text about the map"),
+    comment: z.string().optional().describe("Plain text about the map; absent = none"),
     notices: notices.optional(),
   }),
   AvailableMap: z.object({ id, code: z.string() }),

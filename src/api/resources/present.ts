@@ -27,8 +27,9 @@ export function mapObject(map: MapState, view: View): Answered<"Map"> {
     css_style: map.cssStyle,
     group_layers: map.groupLayers,
     has_publication: map.hasPublication,
-    start_view: map.startView,
-    comment: map.comment,
+    // Else it is answered as the contract lists it.
+    ...(map.startView && { start_view: map.startView }),
+    ...(map.comment !== "" && { comment: map.comment }),
   };
 }
 

@@ -34,6 +34,10 @@ export interface Shown {
   readonly published: readonly TreeElement[];
 }
 
+/** What a map does not have is not in its answer. */
+type AnsweredMap = Pick<MapNow, "name" | "has_publication"> & Partial<MapNow>;
+const mapNow = (answered: AnsweredMap): MapNow => ({ start_view: null, comment: "", ...answered });
+
 /** What it is called. */
 const titleOf = ({ name, code }: { readonly name?: string; readonly code: string }): string => name || code;
 /** Of a publication: all that can be changed. */
@@ -101,8 +105,10 @@ export class MapEdits {
   }
 
   /** A map, to be changed. */
-  map({ project, map }: MapId): Promise<Read<MapNow>> {
-    return this.edits.read(project, [map], { query: { lng: this.server.lng(project) } });
+  async map({ project, map }: MapId): Promise<Read<MapNow>> {
+    const query = { lng: this.server.lng(project) };
+    const { value, etag } = await this.edits.read<AnsweredMap>(project, [map], { query });
+    return { value: mapNow(value), etag };
   }
 
   /** @param seen the map as the user has seen it @returns as it is then */
@@ -133,8 +139,8 @@ export class MapEdits {
       return now;
     };
     const query = { lng: this.server.lng(project) };
-    return changeRead(read, (_now, match) =>
-      this.edits.send<MapNow>(project, "PATCH", [map], { body, query, match }),
+    return changeRead(read, async (_now, match) =>
+      mapNow(await this.edits.send<AnsweredMap>(project, "PATCH", [map], { body, query, match })),
     );
   }
 
