@@ -1,6 +1,7 @@
 import t from "tap";
 import {
   bordersOf,
+  borderWidth,
   classedBy,
   columnsFor,
   hasOwnBorders,
@@ -8,6 +9,7 @@ import {
   lacksColumn,
   numberOf,
   ofKind,
+  pointSize,
   scaleOf,
   signatureOf,
   spread,
@@ -15,9 +17,11 @@ import {
   type Visual,
   valueNear,
   withBorder,
+  withBorderLine,
   withChartColumn,
   withColumn,
   withPalette,
+  withPointSize,
 } from "../../src/viewer/browser/console/visual/settings.js";
 
 /** Settings of visualizations as the form of the console changes them. */
@@ -71,6 +75,22 @@ t.test("what the form does not show stays, and what was said of other values goe
   const painted = withPalette(answered, "YlOrRd");
   t.notOk("minColor" in painted.classesSettings!, "colours of its own would count more than a palette");
   t.match(painted.classesSettings, { palette: "YlOrRd", opacity: 0.5 });
+  t.end();
+});
+
+t.test("sizes and outlines are set, and the rest of their settings stays", (t) => {
+  t.equal(pointSize({ type: 1 }), 10);
+  t.equal(pointSize({ type: 1, pointSettings: { size: 7, sizeEnabled: false } }), 10, "it is not used");
+  const larger = withPointSize({ type: 1, pointSettings: { allowOverlap: true } }, 20);
+  t.same(larger.pointSettings, { allowOverlap: true, size: 20, sizeEnabled: true });
+  t.equal(pointSize(larger), 20);
+  const lined = withBorderLine(
+    { type: 1, showBorder: false, borderSettings: { color: "#000000", width: 2 } },
+    3,
+  );
+  t.match(lined, { showBorder: true, borderSettings: { color: "#000000", width: 3 } });
+  t.equal(borderWidth(lined), 3);
+  t.equal(borderWidth(withBorderLine(lined, 0)), 0);
   t.end();
 });
 

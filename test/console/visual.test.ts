@@ -81,6 +81,41 @@ t.test("colours by value: chosen, tried on the map, dragged, saved and taken off
   await page.context().close();
 });
 
+t.test("what the classes colour gets another size and outline, as its shapes have them", async (t) => {
+  const { page, problems, saved } = await opened("sizes");
+  await page.selectOption("#visual-kind", "1");
+  await page.waitForSelector(".histogram-border");
+  t.equal(await page.inputValue("#visual-size"), "10", "as they are drawn");
+  t.equal(await page.locator("#visual-lineWidth").count(), 0, "points have no lines");
+  const larger = tried(page, /"sizeEnabled":true/);
+  await page.focus("#visual-size");
+  await page.keyboard.press("PageUp");
+  await larger;
+  const size = Number(await page.inputValue("#visual-size"));
+  t.ok(size > 10, `${size}`);
+  t.equal(await page.evaluate("document.activeElement.id"), "visual-size", "the focus stays");
+  await page.focus("#visual-outline");
+  const plain = tried(page, /"showBorder":false/);
+  await page.keyboard.press("Home");
+  await plain;
+  await soon(t).equal(
+    () => page.locator("#visual-outline-colour").count(),
+    0,
+    "what is not drawn has no colour",
+  );
+  const lined = tried(page, /"showBorder":true/);
+  await page.keyboard.press("ArrowRight");
+  await lined;
+  await save(page);
+  t.match((await saved()).visualSettings, {
+    pointSettings: { size, sizeEnabled: true },
+    showBorder: true,
+    borderSettings: { width: 0.5 },
+  });
+  t.same(problems, []);
+  await page.context().close();
+});
+
 t.test("a border is dragged by the pointer, between its neighbours", async (t) => {
   const { page, problems } = await opened("dragged");
   await page.selectOption("#visual-kind", "1");

@@ -10,6 +10,9 @@ export interface Visual {
   readonly algorithm?: number;
   readonly classesCount?: number;
   readonly classesSettings?: Readonly<Record<string, unknown>>;
+  readonly pointSettings?: Readonly<Record<string, unknown>>;
+  readonly showBorder?: boolean;
+  readonly borderSettings?: Readonly<Record<string, unknown>>;
   readonly [more: string]: unknown;
 }
 
@@ -37,10 +40,8 @@ const named: ReadonlySet<string> = new Set(["string", "text", "bool"]);
 const charts: ReadonlySet<number> = new Set([kinds.pies, kinds.bars, kinds.lines]);
 
 export const isChart = ({ type }: Visual): boolean => charts.has(type);
-/** Whether its classes have borders. */
+/** Whether its classes have borders, which lie in the spread of the values. */
 export const hasClasses = ({ type }: Visual): boolean => type === kinds.colours;
-/** Whether it shows how the values of a column are spread. */
-export const hasSpread = ({ type }: Visual): boolean => type === kinds.colours || type === kinds.bubbles;
 
 /** The columns that a kind can be built from; of charts those that it can show. */
 export function columnsFor(type: number, columns: readonly Column[]): readonly Column[] {
@@ -100,10 +101,31 @@ export function withColumn(settings: Visual, column: Column): Visual {
   return { ...rest, columnCode: column.code, legendName: name, legendNames: [], classesSettings: classes };
 }
 
-/** The settings with another value in `classesSettings`. */
-export const withClass = (settings: Visual, name: string, value: unknown): Visual => ({
-  ...settings,
-  classesSettings: { ...settings.classesSettings, [name]: value },
+/** The settings with another value in one of their members. */
+export const withMember = (
+  settings: Visual,
+  member: "classesSettings" | "pointSettings" | "borderSettings",
+  name: string,
+  value: unknown,
+): Visual => ({ ...settings, [member]: { ...settings[member], [name]: value } });
+
+export const withClass = (settings: Visual, name: string, value: unknown): Visual =>
+  withMember(settings, "classesSettings", name, value);
+
+/** Pixels across a point, as the server draws it. */
+export const pointSize = ({ pointSettings: points }: Visual): number =>
+  points?.sizeEnabled === true ? Number(points.size) : 10;
+
+export const withPointSize = (settings: Visual, size: number): Visual =>
+  withMember(withMember(settings, "pointSettings", "size", size), "pointSettings", "sizeEnabled", true);
+
+/** Pixels of the line around points and areas; 0 = none. */
+export const borderWidth = ({ showBorder, borderSettings }: Visual): number =>
+  showBorder === false ? 0 : Number(borderSettings?.width ?? 1);
+
+export const withBorderLine = (settings: Visual, width: number): Visual => ({
+  ...withMember(settings, "borderSettings", "width", width),
+  showBorder: width > 0,
 });
 
 /** With classes by an algorithm, or another number of them: borders that were set by hand go. */

@@ -1,7 +1,8 @@
 import type { TreeItem } from "../../layer-tree.js";
 import type { MapId } from "../../map-server.js";
 import type { Translate } from "../../texts.js";
-import { type Column, hasSpread, signatureOf, type Visual } from "./settings.js";
+import { readForm, type SymbolKind } from "../style-form.js";
+import { type Column, hasClasses, signatureOf, type Visual } from "./settings.js";
 import { VisualView } from "./view.js";
 
 /** Visualizations as they are worked on: drafts until they are saved, completed by the server, which knows the values. */
@@ -170,10 +171,11 @@ export class VisualWork {
   private render(): void {
     if (this.element.hidden) return;
     const { item, settings, columns } = this;
-    const code = settings && hasSpread(settings) ? (settings.columnCode ?? undefined) : undefined;
+    const code = settings && hasClasses(settings) ? (settings.columnCode ?? undefined) : undefined;
     const key = item && code !== undefined ? `${item.layerId} ${code}` : undefined;
     const values = this.values?.key === key ? this.values?.list : undefined;
-    this.view.show({ of: item?.layerId, settings, columns, values });
+    const shapes = shapesOf(item?.element.css_style ?? "");
+    this.view.show({ of: item?.layerId, settings, columns, shapes, values });
     if (item && code !== undefined && key !== undefined && !values) void this.read(item, code, key);
   }
 
@@ -190,6 +192,10 @@ export class VisualWork {
     this.render();
   }
 }
+
+/** Of a style that the form cannot read all may be there. */
+const shapesOf = (css: string): ReadonlySet<SymbolKind> =>
+  new Set(readForm(css)?.symbols.map(({ kind }) => kind) ?? ["point", "line", "polygon"]);
 
 const bodyOf = (settings: Visual | undefined, { element }: TreeItem): object =>
   settings ? { visualSettings: settings } : { css_style: element.css_style ?? "" };
