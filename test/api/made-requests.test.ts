@@ -166,6 +166,7 @@ async function makeWorld(code: string): Promise<Known> {
     sort: ["s,a|n,d", 1],
     fbbox: ["0,0,10,10"],
     point: ["5.5,5.5"],
+    start_view: [[3, 4, 5.5, 6], null],
     zoom: [0, 12],
     field: ["pic"],
     phrase: ["x", "layer"],

@@ -116,8 +116,10 @@ const isBox = ([west, south, east, north]: readonly number[]): boolean =>
 export const bounds = (description: string) =>
   ruled(
     z
-      .tuple([z.number(notBox), z.number(notBox), z.number(notBox), z.number(notBox)], notBox)
+      .array(z.number(notBox), notBox)
+      .length(4, notBox)
       .refine(isBox, notBox)
+      .transform((box) => box as [west: number, south: number, east: number, north: number])
       .nullable(),
     { refuse: invalid, blanks: [] },
   ).meta({
