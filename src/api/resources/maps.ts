@@ -8,7 +8,7 @@ import { mapContext, projectContext } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { mapPath, projectPath } from "../request/paths.js";
 import { type BodyDefinition, jsonObject } from "../request/schema/bodies.js";
-import { bit, bounds, code, flag, shortText, style } from "../request/schema/fields.js";
+import { bit, bounds, code, flag, style, text } from "../request/schema/fields.js";
 import { nameFields, nameOf } from "../request/schema/names.js";
 import { ref, type Values } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
@@ -30,7 +30,7 @@ export const startView = bounds(
 /** It stands in the list of maps, which is read with every map that is opened. */
 const longestComment = 2_000;
 
-export const comment = shortText(
+export const comment = text(
   "Plain text about the map, which the viewer, TileJSON and exported tiles show; default: none.",
   longestComment,
 );

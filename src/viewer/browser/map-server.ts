@@ -250,11 +250,9 @@ export class MapServer {
   }
 
   private async tree({ project, map }: MapId, query: Query): Promise<TreeElement[]> {
-    const token = this.sessions.of(project)?.token;
-    const address = this.operation(project, [map, "layers"], query);
     const answer = await this.respond(
-      address,
-      token ? { headers: { authorization: `Bearer ${token}` } } : {},
+      this.operation(project, [map, "layers"], query),
+      this.credentials(project),
     );
     const state = answer.headers.get("x-map-state");
     const key = path(project, map);
@@ -440,13 +438,12 @@ export class MapServer {
     query: Query,
     { method, signal }: { readonly method: "GET" | "POST"; readonly signal: AbortSignal },
   ): Promise<Response> {
-    const token = this.sessions.of(project)?.token;
-    const headers = token ? { headers: { authorization: `Bearer ${token}` } } : {};
+    const credentials = this.credentials(project);
     const address = this.operation(project, segments, query);
     const [path = "", form] = address.split("?");
     return method === "GET"
-      ? this.respond(address, { ...headers, signal })
-      : this.respond(path, { ...headers, signal, method, body: new URLSearchParams(form) });
+      ? this.respond(address, { ...credentials, signal })
+      : this.respond(path, { ...credentials, signal, method, body: new URLSearchParams(form) });
   }
 
   private operation(project: string, segments: readonly string[], query: Query): string {
@@ -482,11 +479,15 @@ export class MapServer {
     query: Query = {},
     signal?: AbortSignal,
   ): Promise<T> {
-    const token = this.sessions.of(project)?.token;
     return this.send(this.operation(project, segments, query), {
-      ...(token ? { headers: { authorization: `Bearer ${token}` } } : {}),
+      ...this.credentials(project),
       ...(signal ? { signal } : {}),
     });
+  }
+
+  private credentials(project: string): Pick<Asked, "headers"> {
+    const token = this.sessions.of(project)?.token;
+    return token ? { headers: { authorization: `Bearer ${token}` } } : {};
   }
 
   private async send<T>(relative: string, init: Asked = {}): Promise<T> {

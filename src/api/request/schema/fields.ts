@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { codePattern, isStorable, maxTextLength } from "../../../catalog/codes.js";
+import type { StartView } from "../../../catalog/state.js";
 import { failed, notFound } from "../../../errors.js";
 import type { Given } from "./read.js";
 import { failing, type JsonSchema, type Refuse, ruled } from "./schema.js";
@@ -23,21 +24,14 @@ export const invalid: Refuse = (name, what) =>
 
 const storable = "is too long or holds characters that cannot be stored";
 
-/** A string that PostgreSQL can store. Else invalid_value. */
-export const text = (description: string) =>
-  ruled(z.string("must be a string").max(maxTextLength, storable).refine(isStorable, storable), {
-    refuse: invalid,
-    blanks: [null],
-  }).describe(description);
-
-/** As `text`, of no more than so many UTF-16 code units. */
-export const shortText = (description: string, most: number) =>
+/** A string that PostgreSQL can store. Else invalid_value. @param most UTF-16 code units */
+export const text = (description: string, most?: number) =>
   ruled(
-    z.string("must be a string").max(most, `has at most ${most} characters`).refine(isStorable, storable),
-    {
-      refuse: invalid,
-      blanks: [null],
-    },
+    z
+      .string("must be a string")
+      .max(most ?? maxTextLength, most === undefined ? storable : `has at most ${most} characters`)
+      .refine(isStorable, storable),
+    { refuse: invalid, blanks: [null] },
   ).describe(description);
 
 /** Limited because every snapshot of the map in memory contains the settings. */
@@ -119,7 +113,7 @@ export const bounds = (description: string) =>
       .array(z.number(notBox), notBox)
       .length(4, notBox)
       .refine(isBox, notBox)
-      .transform((box) => box as [west: number, south: number, east: number, north: number])
+      .transform(([west, south, east, north]): StartView => [west!, south!, east!, north!])
       .nullable(),
     { refuse: invalid, blanks: [] },
   ).meta({

@@ -64,14 +64,7 @@ export function classControls(parts: FormParts, settings: Visual): HTMLElement[]
     ...spreadControls(parts, settings),
     row(t("visualMethod"), "visual-method", method),
     slider(
-      {
-        id: "visual-count",
-        label: t("visualCount"),
-        from: 1,
-        to: Math.max(mostClasses, count),
-        step: 1,
-        value: count,
-      },
+      { id: "visual-count", label: t("visualCount"), from: 1, to: mostClasses, step: 1, value: count },
       (value) => parts.change((now) => classedBy(now, { classesCount: value })),
     ),
     paletteControl(parts, settings, count),

@@ -36,6 +36,7 @@ const ranges: Readonly<Record<number, readonly Range[]>> = {
   ],
   [kinds.clusters]: [{ label: "visualRadius", name: "radius", from: 24, to: 128 }],
 };
+const lineWidth: Range = { label: "styleWidth", name: "lineWidth", from: 0.5, to: 20, step: 0.5 };
 const opacity: Range = { label: "opacity", name: "opacity", from: 0, to: 1, step: 0.05 };
 
 export function colourControl(parts: FormParts, settings: Visual): HTMLElement {
@@ -48,42 +49,32 @@ export function colourControl(parts: FormParts, settings: Visual): HTMLElement {
 
 /** Of what the classes colour. */
 export function shapeControls(parts: FormParts, settings: Visual): HTMLElement[] {
-  const { t } = parts;
   const { shapes } = parts.form;
-  const pixels = { from: 0.5, to: 20, step: 0.5 };
-  const size = () =>
-    slider(
-      {
-        ...pixels,
-        ...{ id: "visual-size", label: t("styleSize"), from: 1, to: 60 },
-        value: pointSize(settings),
-      },
-      (next) => parts.change((now) => withPointSize(now, next)),
-    );
-  const border = () => {
-    const width = borderWidth(settings);
-    const outline = slider(
-      {
-        ...pixels,
-        ...{ id: "visual-outline", label: t("styleOutlineWidth"), from: 0, to: 10 },
-        value: width,
-      },
-      (next) => parts.change((now) => withBorderLine(now, next)),
-    );
-    const ink = colour(
-      "visual-outline-colour",
-      String(settings.borderSettings?.color ?? "#ffffff"),
-      (color) => parts.change((now) => withMember(now, "borderSettings", "color", color)),
-    );
-    return width > 0 ? [outline, row(t("styleOutline"), ink.id, ink)] : [outline];
-  };
   return [
-    ...(shapes.has("point") ? [size()] : []),
-    ...(shapes.has("line")
-      ? [rangeControl(parts, settings, { label: "styleWidth", name: "lineWidth", ...pixels })]
-      : []),
-    ...(shapes.has("point") || shapes.has("polygon") ? border() : []),
+    ...(shapes.has("point") ? [sizeControl(parts, settings)] : []),
+    ...(shapes.has("line") ? [rangeControl(parts, settings, lineWidth)] : []),
+    ...(shapes.has("point") || shapes.has("polygon") ? outlineControls(parts, settings) : []),
   ];
+}
+
+function sizeControl({ t, change }: FormParts, settings: Visual): HTMLElement {
+  const value = pointSize(settings);
+  return slider({ id: "visual-size", label: t("styleSize"), from: 1, to: 60, step: 0.5, value }, (size) =>
+    change((now) => withPointSize(now, size)),
+  );
+}
+
+function outlineControls({ t, change }: FormParts, settings: Visual): HTMLElement[] {
+  const value = borderWidth(settings);
+  const width = slider(
+    { id: "visual-outline", label: t("styleOutlineWidth"), from: 0, to: 10, step: 0.5, value },
+    (wide) => change((now) => withBorderLine(now, wide)),
+  );
+  if (value === 0) return [width];
+  const ink = colour("visual-outline-colour", String(settings.borderSettings?.color ?? "#ffffff"), (color) =>
+    change((now) => withMember(now, "borderSettings", "color", color)),
+  );
+  return [width, row(t("styleOutline"), ink.id, ink)];
 }
 
 /** Sizes of a kind as a whole, and its opacity. */

@@ -1,7 +1,7 @@
 import t from "tap";
 import { startServer } from "../support/server.js";
 
-/** What of a map is seen at first: it is kept with the map, wherever that goes. */
+/** What of a map is seen at first, and what is said about it: both are kept with the map, wherever that goes. */
 
 const server = await startServer();
 t.teardown(() => server.stop());
@@ -15,6 +15,7 @@ const rome = [12.4, 41.8, 12.6, 42];
 const patch = (map: string, body: object, more: object = {}) =>
   api("PATCH", `${map}/`, { token: admin, body, ...more });
 const viewOf = async (map: string): Promise<unknown> => (await api("GET", `${map}/`)).json.start_view ?? null;
+const about = async (): Promise<unknown> => (await api("GET", "m/")).json.comment ?? "";
 const listed = async (map: string): Promise<Record<string, unknown> | undefined> => {
   const [project] = (await (await fetch(`${server.url}/viewer/maps.json?project=p`)).json()) as {
     maps: Record<string, unknown>[];
@@ -151,4 +152,71 @@ t.test("it comes back from the bin, and stays with a map that is renamed", async
   const restored = await api("POST", `bin/${entry.id}/restore/`, { token: admin, body: {} });
   t.equal(restored.status, 200, restored.text);
   t.same(await viewOf("renamed"), rome);
+});
+
+const text = "All trees.\n<script>alert(1)</script> Деревья 🌳";
+
+t.test("a map is created with a description or without; PATCH keeps it, PUT resets it", async (t) => {
+  const plain = await api("POST", "", { token: editor, body: { code: "unsaid" } });
+  t.notOk("comment" in plain.json, "a map without one is answered as the contract lists it");
+  const made = await api("POST", "", { token: editor, body: { code: "m", comment: text } });
+  t.equal(made.json.comment, text, made.text);
+  t.equal((await listed("m"))?.description, text);
+  t.equal((await patch("m", { name: "Trees" })).json.comment, text);
+  t.equal((await patch("m", { comment: null })).json.comment, text, "null is nothing said");
+  t.equal((await patch("m", { comment: "" })).json.comment, undefined);
+  t.equal((await listed("m"))?.description, undefined);
+  t.equal((await patch("m", { comment: text })).json.comment, text);
+  t.equal((await api("PUT", "m/", { token: admin, body: { name: "Trees" } })).json.comment, undefined);
+  await patch("m", { comment: text });
+  const tiles = await fetch(`${server.url}/tms/p/m/tile.json`);
+  t.match(await tiles.json(), { description: text });
+});
+
+t.test("a description is part of the state of the map", async (t) => {
+  const before = (await api("GET", "m/")).headers.get("etag")!;
+  t.equal((await patch("m", { comment: "New" }, { headers: { "if-match": before } })).status, 200);
+  t.equal((await patch("m", { comment: "Late" }, { headers: { "if-match": before } })).status, 412);
+  t.equal(await about(), "New");
+});
+
+t.test("what is no short text is refused, and who does not administer the map", async (t) => {
+  for (const comment of [7, true, {}, ["a"], "x".repeat(2_001)])
+    t.match(
+      (await patch("m", { comment })).json,
+      { code: "invalid_value", data: { parameter: "comment" } },
+      `${JSON.stringify(comment).slice(0, 20)}`,
+    );
+  t.not((await patch("m", { comment: "a\0b" })).status, 200);
+  t.equal((await patch("m", { comment: "x".repeat(2_000) })).status, 200);
+  await patch("m", { comment: "New" });
+  for (const [token, status] of [
+    [undefined, 401],
+    [viewer, 403],
+    [editor, 403],
+  ] as const)
+    t.equal((await api("PATCH", "m/", { token, body: { comment: "mine" } })).status, status);
+  t.equal(await about(), "New");
+});
+
+t.test(
+  "the list of maps does not grow with longer descriptions, which only the database can have",
+  async (t) => {
+    await server.sql.query("update map set comment = repeat('я', 100000) where code = 'm'");
+    await server.nodes[0]!.services.changes.propagate();
+    t.equal(String((await listed("m"))?.description).length, 2_000);
+    await patch("m", { comment: "New" });
+  },
+);
+
+t.test("changes of a description are undone, and it comes back from the bin", async (t) => {
+  await patch("m", { comment: "Wrong" });
+  const [last] = (await api("GET", "history/?map=m&kind=map&values=1", { token: admin })).json.entries;
+  t.match(last, { before: { comment: "New" }, after: { comment: "Wrong" } });
+  await api("POST", `history/${last.id}/undo/`, { token: admin, body: {} });
+  t.equal(await about(), "New");
+  await api("DELETE", "m/", { token: admin });
+  const [entry] = (await api("GET", "bin/", { token: admin })).json.entries;
+  await api("POST", `bin/${entry.id}/restore/`, { token: admin, body: {} });
+  t.equal(await about(), "New");
 });
