@@ -16,6 +16,7 @@ import {
   withVertexAfter,
 } from "../../src/viewer/browser/console/objects/shape.js";
 import { Tasks } from "../../src/viewer/browser/console/objects/tasks.js";
+import { storageOf } from "./storage.support.js";
 
 /** Parts of the editor of objects that need no page. */
 
@@ -164,22 +165,6 @@ t.test("what was undone is done again, until something else is done", async (t) 
   t.same(told, [2, 11, 12, 1]);
 });
 
-/** Storage of a browser with room for so many letters. */
-function storageOf(texts = new Map<string, string>(), room = Infinity) {
-  return {
-    texts,
-    get length() {
-      return texts.size;
-    },
-    key: (at: number) => [...texts.keys()][at] ?? null,
-    getItem: (name: string) => texts.get(name) ?? null,
-    setItem: (name: string, text: string) => {
-      if (text.length > room) throw new Error("there is no room");
-      texts.set(name, text);
-    },
-    removeItem: (name: string) => texts.delete(name),
-  };
-}
 /** An error as the server's client tells it. */
 const refusal = (status: number) =>
   Object.assign(new Error(String(status)), { name: "ServerError", status, data: {} });

@@ -120,6 +120,8 @@ export class Console {
           this.saveStyle(mapId, () => visuals.save(mapId, item, settings, base)),
         values: (item, code, signal) => visuals.values(place.mapId!, item, code, signal),
       },
+      owner: () => ({ login: this.signIns.lastLogin, project: place.projectCode ?? "" }),
+      drafted: (item) => rows.markDraft(item),
       closed: (item) => {
         rows.choose(undefined);
         if (item) rows.focus(item.element.id);
@@ -217,7 +219,10 @@ export class Console {
     );
     window.addEventListener("popstate", () => void this.navigation.show(parseAddress(location.hash)));
     window.addEventListener("beforeunload", (event) => {
-      if (style.hasDrafts || this.importer.isBusy) event.preventDefault();
+      if (style.isUnsafe || this.importer.isBusy) event.preventDefault();
+    });
+    window.addEventListener("storage", ({ key, newValue }) => {
+      if (key !== null) style.heard(key, newValue);
     });
     window.setInterval(() => {
       if (place.projectCode !== undefined && isAttended()) void server.checkSession(place.projectCode);

@@ -26,6 +26,11 @@ export class SignIns {
     return login;
   }
 
+  /** As long as nobody else signs in: also when the session has ended. */
+  get lastLogin(): string {
+    return this.login ?? this.last;
+  }
+
   /** @returns the project that somebody has signed in to; undefined = the user does not want to */
   ask(project: string | undefined, hint?: string): Promise<string | undefined> {
     const { server, locale, place } = this.parts;

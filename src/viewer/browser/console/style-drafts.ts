@@ -1,46 +1,54 @@
-interface Draft {
-  readonly css: string;
-  /** What the layer had when it was written, or last looked at. */
-  readonly base: string;
-}
+import type { DraftStorage } from "./kept-drafts.js";
+import { type DraftOwner, LayerDrafts } from "./layer-drafts.js";
 
-/** Texts of styles that are not saved, by layer. Does not depend on the DOM. */
+/** Texts of styles that are not saved. Does not depend on the DOM. */
 export class StyleDrafts {
-  private readonly drafts = new Map<number, Draft>();
+  private readonly drafts: LayerDrafts<string>;
 
-  get isEmpty(): boolean {
-    return this.drafts.size === 0;
+  constructor(owner: () => DraftOwner, storage: DraftStorage | undefined) {
+    const isDraft = ({ value, base }: { value?: unknown; base?: unknown }) =>
+      typeof value === "string" && typeof base === "string";
+    this.drafts = new LayerDrafts<string>({ prefix: "mapwright.style:", isDraft }, owner, storage);
+  }
+
+  /** Whether some of them would be lost with the page. */
+  get isUnsafe(): boolean {
+    return this.drafts.isUnsafe;
   }
 
   /** undefined = it is as it was saved */
   of(layerId: number): string | undefined {
-    return this.drafts.get(layerId)?.css;
+    return this.drafts.of(layerId)?.value;
   }
 
   /** @param saved what the layer has */
   set(layerId: number, css: string, saved: string): void {
-    if (css === saved) this.drafts.delete(layerId);
-    else this.drafts.set(layerId, { css, base: this.drafts.get(layerId)?.base ?? saved });
+    if (css === saved) this.discard(layerId);
+    else this.drafts.set(layerId, { value: css, base: this.drafts.of(layerId)?.base ?? saved });
   }
 
   discard(layerId: number): void {
-    this.drafts.delete(layerId);
+    this.drafts.discard(layerId);
   }
 
   /** From here on a draft is meant for a layer that has this. */
   rebase(layerId: number, base: string): void {
-    const draft = this.drafts.get(layerId);
-    if (draft) this.drafts.set(layerId, { ...draft, base });
+    this.drafts.rebase(layerId, base);
   }
 
   /** Whether the layer has something else than when its draft was written. @param saved what it has */
   isOvertaken(layerId: number, saved: string): boolean {
-    const draft = this.drafts.get(layerId);
-    return draft !== undefined && draft.base !== saved && draft.css !== saved;
+    const draft = this.drafts.of(layerId);
+    return draft !== undefined && draft.base !== saved && draft.value !== saved;
   }
 
   /** It is saved. What was written meanwhile is the next draft. */
   saved(layerId: number, css: string): void {
-    if (this.drafts.get(layerId)?.css === css) this.drafts.delete(layerId);
+    if (this.of(layerId) === css) this.discard(layerId);
+  }
+
+  /** Another tab has written something. @param open layer whose style is looked at here */
+  heard(name: string, text: string | null, open: number | undefined): void {
+    this.drafts.heard(name, text, open);
   }
 }

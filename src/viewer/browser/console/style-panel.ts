@@ -5,6 +5,8 @@ import type { ColumnInfo, MapId } from "../map-server.js";
 import type { Translate } from "../texts.js";
 import type { StylePlace } from "./carto-parts.js";
 import { keepFocus } from "./focus.js";
+import type { DraftOwner } from "./layer-drafts.js";
+import { openLocalStorage } from "./local-storage.js";
 import { problemText } from "./problem.js";
 import { StyleDrafts } from "./style-drafts.js";
 import { readForm } from "./style-form.js";
@@ -25,6 +27,10 @@ export interface StylePanelEvents {
   /** Shows the layer by this on the map; undefined = as it is saved. */
   preview(item: TreeItem, body: object | undefined): void;
   readonly visual: Pick<VisualEvents, "tried" | "save" | "values">;
+  /** Whose drafts are shown. */
+  owner(): DraftOwner;
+  /** The layer may have a draft now, or none any more. */
+  drafted(item: TreeItem): void;
   closed(item: TreeItem | undefined): void;
 }
 
@@ -35,7 +41,7 @@ type Mode = (typeof modes)[number];
 
 export class StylePanel implements StyledText {
   readonly element: HTMLElement;
-  private readonly drafts = new StyleDrafts();
+  private readonly drafts: StyleDrafts;
   private savings: Promise<void> = Promise.resolve();
   private readonly title = h("h2", {});
   private readonly tabs: Readonly<Record<Mode, HTMLButtonElement>>;
@@ -64,6 +70,8 @@ export class StylePanel implements StyledText {
     private readonly events: StylePanelEvents,
   ) {
     this.t = t;
+    const storage = openLocalStorage();
+    this.drafts = new StyleDrafts(events.owner, storage);
     this.saving = button({ class: "button main" }, () => void this.save(), t("save"));
     this.reset = button({ class: "button" }, () => this.discard(), t("discard"));
     const tab = (mode: Mode, label: string) =>
@@ -92,7 +100,7 @@ export class StylePanel implements StyledText {
         this.preview();
       },
     );
-    this.visual = new VisualWork(t, language, {
+    const visual: VisualEvents = {
       ...events.visual,
       preview: (item, body) => this.isOpen(item) && events.preview(item, body),
       changed: () => {
@@ -100,7 +108,8 @@ export class StylePanel implements StyledText {
         this.mark();
       },
       failed: (item, error) => this.isOpen(item) && this.tell(problemText(error, t)),
-    });
+    };
+    this.visual = new VisualWork(t, language, visual, events.owner, storage);
     this.visual.element.setAttribute("aria-labelledby", "style-tab-visual");
     this.form.element.setAttribute("aria-labelledby", "style-tab-form");
     this.source.element.setAttribute("aria-labelledby", "style-tab-text");
@@ -148,9 +157,20 @@ export class StylePanel implements StyledText {
     });
   }
 
-  /** Whether there is something that is not saved. */
-  get hasDrafts(): boolean {
-    return !this.drafts.isEmpty || this.visual.hasDrafts;
+  /** Whether something that is not saved would be lost with the page. */
+  get isUnsafe(): boolean {
+    return this.drafts.isUnsafe || this.visual.isUnsafe;
+  }
+
+  /** Whether there is something of the layer that is not saved. */
+  hasDraft(item: TreeItem): boolean {
+    return this.drafts.of(item.layerId) !== undefined || this.visual.hasDraft(item);
+  }
+
+  /** Another tab has written something: here it is seen when the layer is opened. */
+  heard(name: string, text: string | null): void {
+    this.drafts.heard(name, text, this.layerId);
+    this.visual.heard(name, text, this.layerId);
   }
 
   /** Shows the style of a layer. */
@@ -170,6 +190,7 @@ export class StylePanel implements StyledText {
     }
     this.render();
     this.preview();
+    this.follow(item);
     const columns = await this.events.columns(item).catch(() => []); // labels are offered another time
     if (this.item?.layerId !== item.layerId) return;
     const own = ownColumns(columns);
@@ -190,6 +211,11 @@ export class StylePanel implements StyledText {
     this.item = item;
     this.title.textContent = item.title;
     this.render();
+    this.follow(item);
+  }
+
+  /** Tells of a draft that is meant for something else than the layer has by now. */
+  private follow(item: TreeItem): void {
     if (!this.drafts.isOvertaken(item.layerId, this.saved) && !this.visual.isOvertaken(item)) return;
     this.drafts.rebase(item.layerId, this.saved);
     this.visual.rebase(item);
@@ -284,6 +310,7 @@ export class StylePanel implements StyledText {
       (this.mode === "visual" ? this.visual.hasDraft(item) : this.drafts.of(item.layerId) !== undefined);
     this.saving.disabled = !isDraft;
     this.reset.hidden = !isDraft;
+    if (item) this.events.drafted(item);
   }
 
   private render(): void {
@@ -336,6 +363,7 @@ export class StylePanel implements StyledText {
       if (isOpen) this.fail(error);
     } finally {
       this.mark();
+      this.events.drafted(item);
       this.keepFocus();
     }
   }
@@ -353,6 +381,7 @@ export class StylePanel implements StyledText {
       if (this.isOpen(item)) this.tell(problemText(error, this.t));
     } finally {
       this.mark();
+      this.events.drafted(item);
       this.keepFocus();
     }
   }

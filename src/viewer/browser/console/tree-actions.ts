@@ -72,6 +72,10 @@ export class TreeActions implements TreeEditingEvents {
     });
   }
 
+  hasDraft(item: TreeItem): boolean {
+    return this.parts.style.hasDraft(item);
+  }
+
   settled(): void {
     void this.parts.map.settled().catch((error: unknown) => this.parts.dialogs.tell(error));
   }

@@ -22,6 +22,8 @@ export interface TreeEditingEvents {
   step(map: MapId, item: TreeItem, to: Step, isHeld: boolean): void;
   /** Moves an item before or after another one, or into a folder. */
   moveTo(map: MapId, item: TreeItem, target: TreeItem, where: DropPlace): void;
+  /** Whether something of the item is not saved. */
+  hasDraft(item: TreeItem): boolean;
   /** The rows can be made anew: nothing is written or dragged any more. */
   settled(): void;
 }
@@ -91,6 +93,18 @@ export class EditableTree implements TreeEditing {
     this.drag(grip, row, { map, item });
     this.rows.set(item.element.id, { ...parts, choose });
     if (item.element.id === this.chosen) this.mark(this.chosen, true);
+    this.markDraft(item);
+  }
+
+  /** Shows whether something of the item is not saved. */
+  markDraft(item: TreeItem): void {
+    const choose = this.rows.get(item.element.id)?.choose;
+    if (!choose) return;
+    const isDraft = this.events().hasDraft(item);
+    choose.classList.toggle("tree-draft", isDraft);
+    if (isDraft) choose.setAttribute("aria-description", this.t("notSaved"));
+    else choose.removeAttribute("aria-description");
+    choose.title = isDraft ? this.t("notSaved") : this.t("renameHint");
   }
 
   /** Marks the row of the item as the one that is worked on; undefined = none. */

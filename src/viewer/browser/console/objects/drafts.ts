@@ -1,3 +1,4 @@
+import { type DraftStorage, KeptDrafts } from "../kept-drafts.js";
 import type { Change, Values } from "./merge.js";
 import type { Position, ShapeKind } from "./shape.js";
 
@@ -32,89 +33,50 @@ export interface DraftPlace {
   readonly layerId: number;
 }
 
-/** What of the browser's storage is used. */
-export interface DraftStorage {
-  readonly length: number;
-  key(at: number): string | null;
-  getItem(name: string): string | null;
-  setItem(name: string, text: string): void;
-  removeItem(name: string): void;
-}
-
 const prefix = "mapwright.draft:";
-/** Nobody comes back to older ones, and browsers have little room. */
-const longestMs = 90 * 86_400_000;
 /** The geometry of an object is kept with a change of something else, if it is no longer. */
 const mostLetters = 20_000;
 
+/** Those of a layer. */
 export class Drafts {
-  /** Also what the browser does not keep. */
-  private readonly kept = new Map<string, Draft>();
-  private readonly unstored = new Set<string>();
+  private readonly kept: KeptDrafts<Draft>;
   private readonly start: string;
 
+  /** @param time milliseconds since 1970 */
   constructor(
     { login, project, layerId }: DraftPlace,
-    private readonly storage: DraftStorage | undefined,
-    /** Milliseconds since 1970. */
-    private readonly time: () => number = Date.now,
+    storage: DraftStorage | undefined,
+    time?: () => number,
   ) {
     this.start = `${prefix}${JSON.stringify([login, project, layerId]).slice(0, -1)},`;
-    for (const name of this.names()) {
-      const stored = read(storage?.getItem(name));
-      if (stored && stored.at < time() - longestMs) storage?.removeItem(name);
-      else if (stored && name.startsWith(this.start)) this.kept.set(name, stored.draft);
-    }
+    this.kept = new KeptDrafts<Draft>({ prefix, isDraft, lighter }, storage, time);
   }
 
   /** Whether some of them would be lost with the page. */
   get isUnsafe(): boolean {
-    return this.unstored.size > 0;
+    return this.kept.isUnsafe;
   }
 
   all(): readonly Draft[] {
-    return [...this.kept.values()];
+    return this.kept.all(this.start);
   }
 
   of(id: number): Draft | undefined {
-    return this.kept.get(this.nameOf({ id, key: "" }));
+    return this.kept.of(this.nameOf({ id, key: "" }));
   }
 
   /** @returns whether the browser keeps it: there may be no room */
   put(draft: Draft): boolean {
-    const name = this.nameOf(draft);
-    this.kept.set(name, draft);
-    try {
-      if (!this.storage) throw new Error("there is no storage");
-      this.storage.setItem(name, JSON.stringify({ at: this.time(), ...lighter(draft) }));
-      this.unstored.delete(name);
-    } catch {
-      this.unstored.add(name);
-    }
-    return !this.unstored.has(name);
+    return this.kept.put(this.nameOf(draft), draft);
   }
 
   remove(draft: Pick<Draft, "id" | "key">): void {
-    const name = this.nameOf(draft);
-    this.kept.delete(name);
-    this.unstored.delete(name);
-    this.storage?.removeItem(name);
+    this.kept.remove(this.nameOf(draft));
   }
 
   /** Another tab has written something. @returns the draft that it was, as it is now; undefined = it was none of these */
-  heard(name: string | null, text: string | null): Pick<Draft, "id" | "key"> | Draft | undefined {
-    if (!name?.startsWith(this.start)) return undefined;
-    const stored = read(text);
-    const draft = stored?.draft ?? this.kept.get(name);
-    if (stored) this.kept.set(name, stored.draft);
-    else this.kept.delete(name);
-    return draft;
-  }
-
-  private names(): readonly string[] {
-    const { storage } = this;
-    const all = Array.from({ length: storage?.length ?? 0 }, (_, at) => storage?.key(at));
-    return all.filter((name): name is string => name?.startsWith(prefix) === true);
+  heard(name: string | null, text: string | null): Draft | undefined {
+    return name?.startsWith(this.start) ? this.kept.heard(name, text) : undefined;
   }
 
   private nameOf({ id, key }: Pick<Draft, "id" | "key">): string {
@@ -134,11 +96,5 @@ function lighter(draft: Draft): Draft {
   return letters > mostLetters ? { ...draft, base: { ...base, geom: null } } : draft;
 }
 
-function read(text: string | null | undefined): { readonly draft: Draft; readonly at: number } | undefined {
-  try {
-    const { at = 0, ...draft } = (JSON.parse(text ?? "null") ?? {}) as Partial<Draft> & { at?: number };
-    return draft.change?.fields && typeof draft.key === "string" ? { draft: draft as Draft, at } : undefined;
-  } catch {
-    return undefined;
-  }
-}
+const isDraft = ({ key, change }: Partial<Draft>): boolean =>
+  change?.fields !== undefined && typeof key === "string";

@@ -1,10 +1,11 @@
 import { type Click, shiftOf } from "../../objects.js";
 import { type OpenTable, openTable } from "../../tools/table.js";
+import { openLocalStorage } from "../local-storage.js";
 import type { ObjectsOf, ObjectsParts, ObjectsTool } from "../object-parts.js";
 import { problemOf, problemText } from "../problem.js";
 import { DoneWork } from "./done-work.js";
 import { Drafts } from "./drafts.js";
-import { type LayerData, openLocalStorage, pressedObject, readLayer, serverInSession } from "./layer-data.js";
+import { type LayerData, pressedObject, readLayer, serverInSession } from "./layer-data.js";
 import { ManyWork } from "./many-work.js";
 import { MarkedRows } from "./marked-rows.js";
 import { ObjectForm } from "./object-form.js";
@@ -261,7 +262,7 @@ class Editor implements ObjectsTool {
   /** Another tab has written a draft. */
   private heard(name: string | null, text: string | null): void {
     const draft = this.drafts.heard(name, text);
-    if (draft && "change" in draft && text !== null && this.work.isOpen(draft)) this.work.adopt(draft);
+    if (draft && text !== null && this.work.isOpen(draft)) this.work.adopt(draft);
     this.update();
   }
 

@@ -111,12 +111,3 @@ async function limited({ body }: Response, most: number): Promise<string | undef
   }
   return text;
 }
-
-/** Storage that outlives the tab; undefined when the browser has it disabled. */
-export function openLocalStorage(): Storage | undefined {
-  try {
-    return localStorage;
-  } catch {
-    return undefined;
-  }
-}

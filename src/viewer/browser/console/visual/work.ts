@@ -1,6 +1,8 @@
 import type { TreeItem } from "../../layer-tree.js";
 import type { MapId } from "../../map-server.js";
 import type { Translate } from "../../texts.js";
+import type { DraftStorage } from "../kept-drafts.js";
+import { type DraftOwner, LayerDrafts } from "../layer-drafts.js";
 import { readForm, type SymbolKind } from "../style-form.js";
 import { type Column, hasClasses, signatureOf, type Visual } from "./settings.js";
 import { VisualView } from "./view.js";
@@ -21,13 +23,6 @@ export interface VisualEvents {
   failed(item: TreeItem, error: unknown): void;
 }
 
-interface Draft {
-  /** undefined = no visualization */
-  settings: Visual | undefined;
-  /** Of what the layer had. */
-  readonly base: string;
-}
-
 /** After the last change. */
 const pauseMs = 250;
 
@@ -36,7 +31,8 @@ export const savedVisual = ({ element }: TreeItem): Visual | undefined =>
 
 export class VisualWork {
   private readonly view: VisualView;
-  private readonly drafts = new Map<number, Draft>();
+  /** Without a value: no visualization. Their base is the signature of what the layer had. */
+  private readonly drafts: LayerDrafts<Visual | undefined>;
   private item: TreeItem | undefined;
   private columns: readonly Column[] = [];
   private values: { readonly key: string; readonly list: readonly unknown[] } | undefined;
@@ -53,7 +49,16 @@ export class VisualWork {
     t: Translate,
     language: string,
     private readonly events: VisualEvents,
+    owner: () => DraftOwner,
+    storage: DraftStorage | undefined,
   ) {
+    const isDraft = ({ value, base }: { value?: unknown; base?: unknown }) =>
+      typeof base === "string" && (value === undefined || (typeof value === "object" && value !== null));
+    this.drafts = new LayerDrafts<Visual | undefined>(
+      { prefix: "mapwright.visual:", isDraft },
+      owner,
+      storage,
+    );
     this.view = new VisualView(t, language, (settings) => this.change(settings));
   }
 
@@ -61,27 +66,27 @@ export class VisualWork {
     return this.view.element;
   }
 
-  get hasDrafts(): boolean {
-    return this.drafts.size > 0;
+  /** Whether a draft would be lost with the page. */
+  get isUnsafe(): boolean {
+    return this.drafts.isUnsafe;
   }
 
-  hasDraft(item: TreeItem): boolean {
-    return this.drafts.has(item.layerId);
+  hasDraft({ layerId }: TreeItem): boolean {
+    return this.drafts.of(layerId) !== undefined;
   }
 
   /** Whether somebody else has saved something else since the draft was begun. */
   isOvertaken(item: TreeItem): boolean {
     // What is being saved comes by the tree before the answer is here.
     if (this.saving === item.layerId) return false;
-    const draft = this.drafts.get(item.layerId);
+    const draft = this.drafts.of(item.layerId);
     const saved = signatureOf(savedVisual(item));
-    return draft !== undefined && draft.base !== saved && signatureOf(draft.settings) !== saved;
+    return draft !== undefined && draft.base !== saved && signatureOf(draft.value) !== saved;
   }
 
   /** From here on the draft is meant for what the layer has. */
   rebase(item: TreeItem): void {
-    const draft = this.drafts.get(item.layerId);
-    if (draft) this.drafts.set(item.layerId, { ...draft, base: signatureOf(savedVisual(item)) });
+    this.drafts.rebase(item.layerId, signatureOf(savedVisual(item)));
   }
 
   show(item: TreeItem | undefined, columns: readonly Column[]): void {
@@ -92,22 +97,27 @@ export class VisualWork {
 
   discard({ layerId }: TreeItem): void {
     this.stop();
-    this.drafts.delete(layerId);
+    this.drafts.discard(layerId);
+  }
+
+  /** Another tab has written something. @param open layer whose draft is looked at here */
+  heard(name: string, text: string | null, open: number | undefined): void {
+    this.drafts.heard(name, text, open);
   }
 
   /** @throws ServerError */
   async save(mapId: MapId, item: TreeItem): Promise<void> {
-    const draft = this.drafts.get(item.layerId);
+    const draft = this.drafts.of(item.layerId);
     if (!draft) return;
     this.stop();
-    const { settings, base } = draft;
+    const { value: settings, base } = draft;
     this.saving = item.layerId;
     try {
       const saved = await this.events.save(mapId, item, settings, base);
       // What was changed meanwhile is the next draft.
-      const now = this.drafts.get(item.layerId);
-      if (now?.settings === settings) this.drafts.delete(item.layerId);
-      else if (now) this.drafts.set(item.layerId, { settings: now.settings, base: signatureOf(saved) });
+      const now = this.drafts.of(item.layerId);
+      if (now?.value === settings) this.drafts.discard(item.layerId);
+      else this.drafts.rebase(item.layerId, signatureOf(saved));
     } finally {
       this.saving = undefined;
     }
@@ -115,14 +125,14 @@ export class VisualWork {
 
   /** Shows the draft on the map, if there is one. */
   preview(item: TreeItem): void {
-    const draft = this.drafts.get(item.layerId);
-    if (draft) this.events.preview(item, bodyOf(draft.settings, item));
+    const draft = this.drafts.of(item.layerId);
+    if (draft) this.events.preview(item, bodyOf(draft.value, item));
   }
 
   private get settings(): Visual | undefined {
     if (!this.item) return undefined;
-    const draft = this.drafts.get(this.item.layerId);
-    return draft ? draft.settings : savedVisual(this.item);
+    const draft = this.drafts.of(this.item.layerId);
+    return draft ? draft.value : savedVisual(this.item);
   }
 
   /** Lets go what is being asked. The drafts stay. */
@@ -136,10 +146,10 @@ export class VisualWork {
     if (!item) return;
     this.stop();
     const saved = savedVisual(item);
-    const base = this.drafts.get(item.layerId)?.base ?? signatureOf(saved);
+    const base = this.drafts.of(item.layerId)?.base ?? signatureOf(saved);
     const isSaved = settings === undefined && saved === undefined && this.saving !== item.layerId;
-    if (isSaved) this.drafts.delete(item.layerId);
-    else this.drafts.set(item.layerId, { settings, base });
+    if (isSaved) this.drafts.discard(item.layerId);
+    else this.drafts.set(item.layerId, { value: settings, base });
     this.events.changed();
     this.render();
     const number = this.latest;
@@ -150,19 +160,22 @@ export class VisualWork {
 
   private async complete(item: TreeItem, number: number): Promise<void> {
     if (number !== this.latest) return;
-    const draft = this.drafts.get(item.layerId);
+    const draft = this.drafts.of(item.layerId);
     if (!draft) {
       this.events.preview(item, undefined);
       return;
     }
     try {
-      if (draft.settings) {
-        const settings = await this.events.tried(item, draft.settings);
-        if (number !== this.latest) return;
-        draft.settings = settings;
+      const settings = draft.value && (await this.events.tried(item, draft.value));
+      // Another layer's, or one that was saved or discarded meanwhile.
+      const now = this.drafts.of(item.layerId);
+      if (number !== this.latest || !now || now.value !== draft.value) return;
+      if (settings) {
+        // What the draft is meant for may have changed meanwhile.
+        this.drafts.set(item.layerId, { ...now, value: settings });
         this.render();
       }
-      this.events.preview(item, bodyOf(draft.settings, item));
+      this.events.preview(item, bodyOf(settings, item));
     } catch (error) {
       if (number === this.latest) this.events.failed(item, error);
     }
