@@ -82,7 +82,8 @@ export async function testExamples(share: Share, whole?: (server: TestServer) =>
   const host = `localhost:${new URL(server.url).port}`;
   // As beside `npm start`: no variable names a service, they are found by the data folder.
   saveAddresses(config.dataDir, {
-    databaseUrl: config.databaseUrl,
+    // Of a pooler the pages that tell of it give both addresses.
+    databaseUrl: config.databaseDirectUrl || config.databaseUrl,
     superuserUrl: process.env.MAPWRIGHT_TEST_DATABASE_URL!,
     redisUrl: config.redisUrl,
     serverUrl: `http://${host}`,
