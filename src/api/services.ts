@@ -14,6 +14,7 @@ import type { Config } from "../config.js";
 import type { FileExports } from "../export/export-content.js";
 import type { TileExports } from "../export/tile-exports.js";
 import type { BodyThreads } from "../features/body-threads.js";
+import type { LayerBoxes } from "../features/layer-boxes.js";
 import type { ReadAhead } from "../features/read-ahead.js";
 import type { Visuals } from "../features/visual-cache.js";
 import type { ImageHost } from "../hosts/image.js";
@@ -93,6 +94,8 @@ export interface Services {
   readonly changes: Changes;
   /** What a node knows of the objects of layers. */
   readonly versions: Pick<ChangeLog, "trusted" | "watchProof" | "epoch" | "track" | "locate" | "refresh">;
+  /** Bounding boxes of layers. */
+  readonly boxes: Pick<LayerBoxes, "of" | "ofLayer">;
   /** Changes of maps, for those who look at them. */
   readonly mapEvents: MapEvents;
   /** Of drawing maps for documents. */

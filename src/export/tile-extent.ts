@@ -1,6 +1,6 @@
 import { rightsOn } from "../access/rights.js";
 import { type Caller, type MapState, Right } from "../catalog/state.js";
-import { layersBoxes } from "../features/bbox.js";
+import { contractBox, layersBoxes } from "../features/bbox.js";
 import { type ContractBox, unionBoxes } from "../geo/envelope.js";
 import type { Queryable } from "../storage/postgres.js";
 import { drawnLayers } from "../tiles/selection.js";
@@ -16,4 +16,8 @@ export const seenExtent = async (
   caller: Caller,
   layers: readonly number[] | undefined,
 ): Promise<ContractBox | null> =>
-  unionBoxes([...(await layersBoxes(db, seenLayers(map, caller, layers), 4326)).values()]);
+  unionBoxes(
+    [...(await layersBoxes(db, seenLayers(map, caller, layers))).values()].map(
+      (box) => box && contractBox(box, 4326),
+    ),
+  );

@@ -1,56 +1,45 @@
 import { hasObjects, type LayerNode } from "../catalog/state.js";
 import { type ContractBox, type GeoEnvelope, toMercator } from "../geo/envelope.js";
-import type { Database, Queryable } from "../storage/postgres.js";
+import type { Queryable } from "../storage/postgres.js";
 import type { Srid } from "./geometry-sql.js";
 import { layerTable } from "./sql.js";
 
 /** Exact bounding boxes of whole layers, without reading all of their geometry; those of images are in the catalogue. */
 
-type BoxedLayer = Pick<LayerNode, "id" | "type" | "raster">;
-
-/**
- * Bounding box of a layer's objects, or image, as [lat, lon] ([y, x] in EPSG:3857); null when no object has a geometry. In
- * EPSG:3857 latitudes are clamped to ±85.06°, as for drawing.
- */
-export async function layerBox(db: Database, layer: BoxedLayer, srid: Srid): Promise<ContractBox | null> {
-  return (await layersBoxes(db, [layer], srid)).get(layer.id) ?? null;
-}
+export type BoxedLayer = Pick<LayerNode, "id" | "type" | "raster">;
 
 /** Planning time grows with the square of the number of tables in a statement, and each table is locked. */
 const layersPerStatement = 25;
 
-/** As `layerBox`, for any number of layers, by layer id; those of external services are null. */
+/** Bounding boxes of layers' objects, or images, by layer id; null when no object has a geometry, and of external services. */
 export async function layersBoxes(
   db: Queryable,
   layers: readonly BoxedLayer[],
-  srid: Srid,
-): Promise<Map<number, ContractBox | null>> {
-  const boxes = new Map<number, ContractBox | null>(
-    layers.map(({ id, raster }) => [id, raster && contractBox(raster.box, srid)]),
+): Promise<Map<number, GeoEnvelope | null>> {
+  const boxes = new Map<number, GeoEnvelope | null>(
+    layers.map(({ id, raster }) => [id, raster?.box ?? null]),
   );
   const ids = [...new Set(layers.filter(hasObjects).map(({ id }) => id))];
   for (let at = 0; at < ids.length; at += layersPerStatement)
-    for (const [id, box] of await batchBoxes(db, ids.slice(at, at + layersPerStatement), srid))
-      boxes.set(id, box);
+    for (const [id, box] of await batchBoxes(db, ids.slice(at, at + layersPerStatement))) boxes.set(id, box);
   return boxes;
 }
 
 async function batchBoxes(
   db: Queryable,
   layerIds: readonly number[],
-  srid: Srid,
-): Promise<Map<number, ContractBox | null>> {
-  const boxes = new Map<number, ContractBox | null>();
+): Promise<Map<number, GeoEnvelope | null>> {
+  const boxes = new Map<number, GeoEnvelope | null>();
   const rows = await db.query<EdgeRow>(layerIds.map(indexedBox).join(" union all "));
   const unresolved: number[] = [];
   for (const row of rows) {
-    if (isWhole(row)) boxes.set(row.id, contractBox(row, srid));
+    if (isWhole(row)) boxes.set(row.id, envelopeOf(row));
     else if (row.empty) boxes.set(row.id, null);
     else unresolved.push(row.id);
   }
   if (unresolved.length > 0) {
     for (const row of await db.query<EdgeRow>(unresolved.map(scannedBox).join(" union all "))) {
-      boxes.set(row.id, isWhole(row) ? contractBox(row, srid) : null);
+      boxes.set(row.id, isWhole(row) ? envelopeOf(row) : null);
     }
   }
   return boxes;
@@ -96,9 +85,12 @@ function scannedBox(id: number): string {
     st_ymax(e) as north from (select st_extent(geom) as e from ${layerTable(id)} offset 0) extent)`;
 }
 
+const envelopeOf = ({ west, south, east, north }: GeoEnvelope): GeoEnvelope => ({ west, south, east, north });
+
 const mercatorLatitude = 85.06;
 
-function contractBox({ west, south, east, north }: GeoEnvelope, srid: Srid): ContractBox {
+/** As [lat, lon], or [y, x] in EPSG:3857, where latitudes are clamped to ±85.06°, as for drawing. */
+export function contractBox({ west, south, east, north }: GeoEnvelope, srid: Srid): ContractBox {
   if (srid === 4326) return { sw: [south, west], ne: [north, east] };
   const clamp = (latitude: number) => Math.min(mercatorLatitude, Math.max(-mercatorLatitude, latitude));
   const [x0, y0] = toMercator(west, clamp(south));

@@ -108,7 +108,7 @@ function watchLocks() {
 
 t.test("its boxes are found", async (t) => {
   const boxed = layers.map((id) => ({ id, type: "layer", raster: null }) as const);
-  const boxes = await layersBoxes(db, boxed, 4326);
+  const boxes = await layersBoxes(db, boxed);
   t.equal(boxes.size, 3_000);
 });
 

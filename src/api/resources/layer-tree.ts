@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { mayRead, requireRead, rightsOn } from "../../access/rights.js";
 import { fullTree, layersInFolder, type Published, publicationTree } from "../../catalog/publication.js";
 import { isLayer, type LayerNode, type MapState, type TreeNode } from "../../catalog/state.js";
-import { layersBoxes } from "../../features/bbox.js";
 import { type ContractBox, unionBoxes } from "../../geo/envelope.js";
 import { withHeaders } from "../../http/headers.js";
 import type { Reply, Request } from "../../http/types.js";
@@ -192,7 +191,7 @@ async function boxesOf(shown: readonly Published[], source: BoxSource): Promise<
     if (isLayer(node)) return [node];
     return parents.has(element ? element.id : node.id) ? [] : held(node);
   });
-  const known = await layersBoxes(services.db, own.flat(), boxSrid);
+  const known = await services.boxes.of(own.flat(), boxSrid);
   const boxes: (ContractBox | null)[] = [];
   for (const layers of own) {
     boxes.push(unionBoxes(layers.map((layer) => known.get(layer.id) ?? null)));
