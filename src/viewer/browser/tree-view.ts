@@ -1,6 +1,7 @@
 import type { Locale } from "./attributes.js";
 import { button, h, icon } from "./dom.js";
 import { pageLink } from "./help-link.js";
+import { LateRows } from "./late-rows.js";
 import { isWholeMap, type LayerTree, type TreeItem } from "./layer-tree.js";
 import { LayerLegend, ToggledLegends } from "./legend.js";
 import type { LegendSource } from "./map-server.js";
@@ -28,10 +29,15 @@ export interface TreeRow {
 
 /** What makes rows of the tree such as can be edited. Folders have menus then, too. */
 export interface TreeEditing {
+  /** Rows will be made, some of them when they are seen. @param make makes the row of an element now */
+  begun(make: (id: number) => void): void;
   made(row: TreeRow): void;
   /** Said in place of a tree without layers. */
   readonly empty: string;
 }
+
+/** Of a map with more layers rows are made when they are seen: those of 10,000 have 300,000 elements. */
+const mostAtOnce = 300;
 
 /** What tiles name the base map by when they lack it. */
 export const baseCode = "_base";
@@ -57,6 +63,9 @@ export class TreeView {
   private legends: { readonly item: TreeItem; readonly legend: LayerLegend }[] = [];
   private readonly toggled = new ToggledLegends();
   private source: LegendSource | undefined;
+  private readonly late = new LateRows();
+  /** By the id of the element: makes its row, if it has not been. */
+  private readonly makers = new Map<number, () => void>();
   private nextId = 0;
   /** Legends are loaded when their layers are seen in the panel. */
   private readonly seen = new IntersectionObserver((entries) => {
@@ -84,6 +93,9 @@ export class TreeView {
     this.refreshers = [];
     this.legends = [];
     this.seen.disconnect();
+    this.late.clear();
+    this.makers.clear();
+    this.events.editing?.begun((id) => this.makers.get(id)?.());
     this.element.replaceChildren(
       tree.roots.length > 0
         ? this.list(tree.roots, 0)
@@ -95,7 +107,6 @@ export class TreeView {
               : [this.t("noLayers"), " ", pageLink("how-to/import-files", this.t("addLayers"))]),
           ),
     );
-    this.refresh();
   }
 
   refresh(): void {
@@ -116,6 +127,7 @@ export class TreeView {
 
   /** Loads the legends of the layers that are on, also of those that are not seen. */
   async loadLegends(): Promise<void> {
+    this.late.makeAll();
     const isOn = (item: TreeItem) => this.tree?.shown(item) !== "none";
     await Promise.all(this.legends.filter(({ item }) => isOn(item)).map(({ legend }) => legend.load()));
   }
@@ -125,6 +137,26 @@ export class TreeView {
   }
 
   private item(item: TreeItem, depth: number): HTMLElement {
+    const entry = h("li", {});
+    if (item.isFolder || (this.tree?.leaves.length ?? 0) <= mostAtOnce) this.fill(entry, item, depth);
+    else this.fillLater(entry, item, depth);
+    return entry;
+  }
+
+  private fillLater(entry: HTMLElement, item: TreeItem, depth: number): void {
+    const name = h("span", { class: "tree-name" }, item.title);
+    const place = h("div", { class: "tree-row", "data-depth": depthOf(depth) }, name);
+    entry.append(place);
+    const make = () => {
+      if (!place.isConnected) return;
+      place.remove();
+      this.fill(entry, item, depth);
+    };
+    this.makers.set(item.element.id, make);
+    this.late.add(place, make);
+  }
+
+  private fill(entry: HTMLElement, item: TreeItem, depth: number): void {
     const id = `tree-${this.nextId++}`;
     const input = h("input", { type: "checkbox", class: "switch", id, "data-code": item.element.code });
     if (!item.isFolder) input.setAttribute("role", "switch");
@@ -138,22 +170,24 @@ export class TreeView {
     const sign = missingSign(this.t, item.title);
     const row = h(
       "div",
-      { class: "tree-row", "data-depth": Math.min(depth, 4) },
+      { class: "tree-row", "data-depth": depthOf(depth) },
       symbol,
       h("span", { class: "tree-text" }, name, sign),
       this.zoomButton(item),
       this.menuButton(item),
       input,
     );
-    this.refreshers.push(() => {
+    const refresh = () => {
       const shown = this.tree?.shown(item);
       input.checked = shown === "all";
       input.indeterminate = shown === "some";
       row.dataset.shown = shown;
       sign.hidden = shown === "none" || !this.isMissing(item);
-    });
+    };
+    refresh();
+    this.refreshers.push(refresh);
     this.events.editing?.made({ item, row, name, input });
-    const entry = h("li", {}, row);
+    entry.append(row);
     if (!item.isFolder && !isWholeMap(item)) this.addLegend(item, symbol, row, entry);
     if (item.isFolder) {
       const inner = this.list(item.children, depth + 1);
@@ -161,7 +195,6 @@ export class TreeView {
       row.prepend(this.expander(item, inner));
       entry.append(inner);
     }
-    return entry;
   }
 
   private isMissing(item: TreeItem): boolean {
@@ -183,6 +216,7 @@ export class TreeView {
       entry.classList.toggle("off", !isOn);
       if (this.isSeen.get(row)) void (isOn ? legend.load() : legend.loadSymbol());
     };
+    load();
     this.loaders.set(row, load);
     this.refreshers.push(load);
     this.seen.observe(row);
@@ -228,3 +262,6 @@ export class TreeView {
     return expander;
   }
 }
+
+/** Deeper rows stand no further in. */
+const depthOf = (depth: number): number => Math.min(depth, 4);

@@ -43,6 +43,7 @@ const steps: Readonly<Record<string, Step>> = {
 export class EditableTree implements TreeEditing {
   readonly empty: string;
   private rows = new Map<number, TreeRow & { readonly choose: HTMLButtonElement }>();
+  private make: (id: number) => void = () => undefined;
   private chosen: number | undefined;
   private map: MapId | undefined;
   /** Ends the writing of a name. */
@@ -72,6 +73,10 @@ export class EditableTree implements TreeEditing {
   get focused(): number | undefined {
     for (const [id, { row }] of this.rows) if (row.contains(document.activeElement)) return id;
     return undefined;
+  }
+
+  begun(make: (id: number) => void): void {
+    this.make = make;
   }
 
   made(parts: TreeRow): void {
@@ -116,6 +121,7 @@ export class EditableTree implements TreeEditing {
 
   /** Gives the focus to the row of an item. */
   focus(id: number): void {
+    this.make(id);
     this.rows.get(id)?.choose.focus();
   }
 
@@ -128,6 +134,7 @@ export class EditableTree implements TreeEditing {
 
   /** Writes the name in its place. */
   rename(map: MapId, item: TreeItem): void {
+    this.make(item.element.id);
     const found = this.rows.get(item.element.id);
     if (!found?.choose.isConnected) return;
     const { choose } = found;
