@@ -9,6 +9,7 @@ import {
 import { removeQuietly } from "../remove-quietly.js";
 import { BlobNotFound, type BlobStore, isUuid, type ReadOptions } from "./blob-store.js";
 import { LocalCopies } from "./local-copies.js";
+import { type BriefOptions, BriefRequests } from "./s3-brief.js";
 import { createS3Client, type S3Options, told } from "./s3-client.js";
 import { copyObject } from "./s3-copy.js";
 import { isMissing, noLength } from "./s3-failure.js";
@@ -21,7 +22,7 @@ const markName = "installation";
 /** Other installations may have their files below a prefix. */
 const ownName = /^([0-9a-f]{2}|aside)\/[0-9a-f-]{36}$/;
 
-export interface S3StoreOptions extends S3Options, IdleOptions {
+export interface S3StoreOptions extends S3Options, IdleOptions, BriefOptions {
   /** Folder for the copies of all processes of this machine, and how many bytes each process keeps there. */
   readonly copies: { readonly folder: string; readonly bytes: number };
   /** Size of the parts that large blobs are sent in, and copied in. Servers want 5 MiB at least. */
@@ -38,6 +39,7 @@ export class S3BlobStore implements BlobStore {
   private readonly client: S3Client;
   private readonly uploads: S3Uploads;
   private readonly copies: LocalCopies;
+  private readonly brief: BriefRequests;
   private readonly bucket: string;
   private readonly prefix: string;
 
@@ -47,7 +49,11 @@ export class S3BlobStore implements BlobStore {
     this.prefix = address.prefix;
     this.client = createS3Client(options);
     this.uploads = new S3Uploads(this.client, partBytes);
-    this.copies = new LocalCopies(copies.folder, copies.bytes, this);
+    this.brief = new BriefRequests(options.briefMs);
+    this.copies = new LocalCopies(copies.folder, copies.bytes, {
+      size: (key) => this.brief.call("HeadObject", (abortSignal) => this.size(key, abortSignal)),
+      read: (key) => this.read(key),
+    });
   }
 
   async put(source: string | AsyncIterable<Uint8Array>, key: string = randomUUID()): Promise<string> {
@@ -56,9 +62,10 @@ export class S3BlobStore implements BlobStore {
     return key;
   }
 
-  async size(key: string): Promise<number> {
+  async size(key: string, abortSignal?: AbortSignal): Promise<number> {
     const command = new HeadObjectCommand(this.blob(key));
-    const { ContentLength } = await told("HeadObject", () => this.client.send(command)).catch(notFound(key));
+    const send = () => this.client.send(command, { ...(abortSignal && { abortSignal }) });
+    const { ContentLength } = await told("HeadObject", send).catch(notFound(key));
     if (ContentLength === undefined) throw noLength("HeadObject");
     return ContentLength;
   }
@@ -108,13 +115,16 @@ export class S3BlobStore implements BlobStore {
 
   async mark(): Promise<string | undefined> {
     const command = new GetObjectCommand(this.place(markName));
-    const text = await told("GetObject", async () => {
-      const { Body } = await this.client.send(command);
+    const content = async (abortSignal: AbortSignal) => {
+      const { Body } = await this.client.send(command, { abortSignal });
       return Body!.transformToString("latin1");
-    }).catch((error: unknown) => {
-      if (isMissing(error)) return "";
-      throw error;
-    });
+    };
+    const text = await this.brief
+      .call("GetObject", (abortSignal) => told("GetObject", () => content(abortSignal)))
+      .catch((error: unknown) => {
+        if (isMissing(error)) return "";
+        throw error;
+      });
     return isUuid(text.trim()) ? text.trim() : undefined;
   }
 

@@ -8,8 +8,10 @@ import t, { type Test } from "tap";
 import { blobReply } from "../../src/api/request/blob-reply.js";
 import { BlobNotFound } from "../../src/storage/blob-store.js";
 import { S3BlobStore } from "../../src/storage/s3-blob-store.js";
+import { BriefRequests } from "../../src/storage/s3-brief.js";
 import { S3Link } from "../support/s3-link.js";
 import { type S3Server, s3rver, startS3, swift, useS3 } from "../support/s3-servers.js";
+import { waitFor } from "../support/server.js";
 
 /** An S3 store that is slow, fails, is cut off or silent: nothing is lost, nothing is left, and nobody gets a part for the whole. */
 
@@ -35,6 +37,7 @@ async function all(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
 interface Opened {
   readonly attempts?: number;
   readonly silenceMs?: number;
+  readonly briefMs?: number;
   readonly idleMs?: number;
   /** Of copies. */
   readonly bytes?: number;
@@ -261,6 +264,37 @@ t.test("a slow server is waited for, and a silent one is not", async (t) => {
   leaving.abort();
   await t.rejects(read, { name: "AbortError" });
 });
+
+t.test(
+  "viewers do not wait for a silent server as long as uploads do, nor once for each image",
+  async (t) => {
+    const { store, link } = await openStore(t, { silenceMs: 3_600_000, briefMs: 700 });
+    const key = await store.put(inChunks(whole));
+    link.set({ silent: true });
+    const silent = { name: "S3Failure", reason: "TimeoutError" };
+    const drawn = () => store.withLocalCopy(key, async (path) => whole.equals(await readFile(path)));
+    await t.rejects(drawn(), silent);
+    await t.rejects(store.mark(), silent);
+    link.set();
+    await waitFor(() => drawn().catch(() => false));
+    t.pass("it is asked again");
+
+    let now = 0;
+    let asked = 0;
+    const brief = new BriefRequests(50, { now: () => now });
+    const ask = () =>
+      brief.call("HeadObject", (signal) => {
+        asked++;
+        return new Promise((_, reject) => signal.addEventListener("abort", reject));
+      });
+    await t.rejects(ask(), silent);
+    await t.rejects(ask(), silent);
+    t.equal(asked, 1, "another image is not waited for");
+    now += 50;
+    await t.rejects(ask(), silent);
+    t.equal(asked, 2);
+  },
+);
 
 t.test("whoever pauses while reading holds no connection, and gets the rest", async (t) => {
   const { store } = await openStore(t, { direct: true, partBytes: 8_000_000 });
