@@ -36,7 +36,7 @@ async function checkOne({ url, prefix, hasOnlyTiles }: RedisOfOnePlace): Promise
   } catch (error) {
     const start = hasOnlyTiles
       ? "start it, or change tilesRedisUrl"
-      : "start it (`npm start` does), or set REDIS_URL";
+      : "start it (`npm start` starts a private one), or give its address in REDIS_URL";
     const reason = reasonOf(error);
     const advice = /^(NOAUTH|WRONGPASS)/.test(reason)
       ? "give the right password in the address"

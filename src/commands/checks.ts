@@ -94,7 +94,12 @@ async function checkServer(url: string, isDirect: boolean): Promise<Check[]> {
   } catch (error) {
     const found = error instanceof UnfitSession ? error.message : `cannot be reached: ${reasonOf(error)}`;
     return [
-      bad("PostgreSQL", found, adviceOnRefusal(error) ?? "start it (`npm start` does), or set DATABASE_URL"),
+      bad(
+        "PostgreSQL",
+        found,
+        adviceOnRefusal(error) ??
+          "start it (`npm start` starts a private one), or give its address in DATABASE_URL",
+      ),
     ];
   }
   try {

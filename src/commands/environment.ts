@@ -248,7 +248,10 @@ export async function requireDatabase(config: Config): Promise<void> {
   const { databaseUrl: url, databaseDirectUrl: directUrl, statementTimeoutMs } = config;
   const db = openDatabase({ url, directUrl, connections: 1, statementTimeoutMs, log });
   try {
-    const client = await connected(db, "Set DATABASE_URL, or start a private one with --local.");
+    const client = await connected(
+      db,
+      "Start it, give its address in DATABASE_URL, or start a private one with --local.",
+    );
     await client.end();
   } finally {
     await db.close();

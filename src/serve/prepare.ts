@@ -1,3 +1,4 @@
+import { listProjects } from "../catalog/projects.js";
 import type { Config } from "../config.js";
 import { counted } from "../counted.js";
 import { ensureBaseMap, groundLayers } from "../demo/base-map.js";
@@ -14,6 +15,7 @@ import { sweepTransfers } from "../transfer-leftovers.js";
 export interface Prepared {
   /** Users of the demo with their passwords, when it was loaded just now. */
   readonly demoAccounts: readonly DemoAccount[];
+  readonly hasProjects: boolean;
   /** Whether the base map has all its layers. */
   readonly hasBaseMap: boolean;
 }
@@ -41,7 +43,8 @@ export function prepare(options: PrepareOptions): Promise<Prepared> {
     await sweepTransfers(deps.db, config.dataDir);
     const hasBaseMap = await ensureBaseMap(deps, progress, groundLayers);
     const demoAccounts = options.demo ? await loadDemo(deps, progress) : [];
-    return { demoAccounts, hasBaseMap };
+    const hasProjects = (await listProjects(deps.db)).length > 0;
+    return { demoAccounts, hasProjects, hasBaseMap };
   });
 }
 

@@ -43,7 +43,8 @@ export async function serve(options: ServeOptions): Promise<void> {
       ...(services?.redisUrl ? { redisUrl: services.redisUrl } : {}),
     };
     signal.throwIfAborted();
-    const { demoAccounts, hasBaseMap } = await prepare({ config, log, demo: options.demo, progress: say });
+    const prepared = await prepare({ config, log, demo: options.demo, progress: say });
+    const { demoAccounts, hasProjects, hasBaseMap } = prepared;
     signal.throwIfAborted();
     const nodes = new Nodes(config, log);
     const { drainSeconds, requestSeconds } = config.stop;
@@ -56,8 +57,12 @@ export async function serve(options: ServeOptions): Promise<void> {
     if (demoAccounts.length > 0) {
       say("Sign in to the project demo with (shown this once):");
       for (const { login, password } of demoAccounts) say(`  ${login.padEnd(8)} ${password}`);
-    } else {
+    } else if (hasProjects) {
       say(`Sign in with a user of the project; ${programName()} user password LOGIN sets a new password.`);
+    } else {
+      say("There is no project yet. Make one, and its first user:");
+      say(`  ${programName()} project create CODE --languages en`);
+      say(`  ${programName()} user add LOGIN --project CODE --role admin`);
     }
     say("Ctrl-C stops it.");
     if (!hasBaseMap) {

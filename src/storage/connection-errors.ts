@@ -48,7 +48,7 @@ export function adviceOnRefusal(error: unknown): string | undefined {
   if (error instanceof UnfitSession)
     return (error.cause === undefined ? undefined : adviceOnRefusal(error.cause)) ?? error.advice;
   if (code.startsWith("28") && message.endsWith("no encryption"))
-    return `PostgreSQL may want an encrypted connection, by sslmode in DATABASE_URL: \`${programName()} help database-elsewhere\`.`;
+    return `By pg_hba.conf of PostgreSQL this user may not use this database from here, or only by an encrypted connection (sslmode in DATABASE_URL): \`${programName()} help database-elsewhere\`.`;
   if (code.startsWith("28"))
     return "Correct the user and the password in DATABASE_URL, or pg_hba.conf of PostgreSQL.";
   if (code === "3D000") return "Make the database, or correct its name in DATABASE_URL.";

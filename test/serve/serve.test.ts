@@ -87,6 +87,7 @@ let server: Running;
 t.test("the first start makes its services, and serves the viewer and the base map", async (t) => {
   server = await start("--nodes", "2", "--no-demo", "--log-level", "error");
   t.equal((await fetch(`${server.url}/health/ready`)).status, 200);
+  t.match(server.told(), /There is no project yet.*\n.* project create .*\n.* user add /);
   t.match(await (await fetch(`${server.url}/`)).text(), /<title>/);
   const nodes = (await processes()).filter(({ command }) => command.includes("node-process"));
   t.equal(nodes.length, 2);
@@ -218,7 +219,7 @@ t.test("SIGTERM ends everything that it started", async (t) => {
 t.test("what was there is there after the next start, without a demo or a password", async (t) => {
   server = await start("--no-demo", "--log-level", "error");
   t.equal((await fetch(`${server.url}/tms/town/m/?x=0&y=0&z=0`)).status, 200);
-  t.notMatch(server.told(), /Loading the demo|shown this once/);
+  t.notMatch(server.told(), /Loading the demo|shown this once|no project/);
   t.match(await readFile(join(dataDir, "services.json"), "utf8"), /postgresql:/);
   server.process.kill("SIGINT");
   await exited(server.process);
