@@ -111,7 +111,7 @@ function requireExpanding(later: readonly MigrationRow[]): void {
   if (!later.every(({ expands }) => expands))
     throw new Error(
       `The database has the schema of a newer version of this program (${later.map(({ name }) => name).join(", ")}). Start that ` +
-        "version, or restore a backup that this one has made.",
+        "version, or give this one an empty database, and restore a backup that it has made.",
     );
 }
 

@@ -17,7 +17,7 @@ import { freePort } from "../../bench/caches.js";
 import { handOver, inheritedFolder, serviceAccount, spawnOptions } from "../../src/local-services/account.js";
 import { programsFor } from "../../src/local-services/cluster.js";
 
-/** Settings of PostgreSQL, Redis, Sentinel and Patroni (that of PgBouncer: robustness/poolers): each file is read by the program that it is for. */
+/** Settings of PostgreSQL, Redis, Sentinel, Patroni and etcd (that of PgBouncer: robustness/poolers): each file is read by the program that it is for. */
 
 const folder = mkdtempSync(join(tmpdir(), "mapwright-settings-"));
 t.teardown(() => rmSync(folder, { recursive: true, force: true }));
@@ -120,5 +120,25 @@ t.test("Patroni takes its file", async (t) => {
     Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, String(value)])),
     { wal_log_hints: "on", ...Object.fromEntries(files) },
     "what the files of PostgreSQL have",
+  );
+});
+
+t.test("etcd listens where Patroni asks it, and its members know each other", async (t) => {
+  const settings = Object.fromEntries(
+    readFileSync("config/etcd/etcd", "utf8")
+      .split("\n")
+      .filter((line) => line.startsWith("ETCD_"))
+      .map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]),
+  );
+  const { name, etcd3 } = parse(readFileSync("config/patroni/patroni.yml", "utf8"));
+  t.equal(settings.ETCD_NAME, name);
+  t.equal(settings.ETCD_ADVERTISE_CLIENT_URLS, `http://${etcd3.hosts[0]}`);
+  t.equal(settings.ETCD_LISTEN_CLIENT_URLS, settings.ETCD_ADVERTISE_CLIENT_URLS);
+  t.equal(settings.ETCD_LISTEN_PEER_URLS, settings.ETCD_INITIAL_ADVERTISE_PEER_URLS);
+  const members = settings.ETCD_INITIAL_CLUSTER!.split(",");
+  t.equal(members[0], `${name}=${settings.ETCD_INITIAL_ADVERTISE_PEER_URLS}`);
+  t.same(
+    members.map((member) => new URL(member.slice(member.indexOf("=") + 1)).hostname),
+    etcd3.hosts.map((host: string) => host.split(":")[0]),
   );
 });
