@@ -13,6 +13,7 @@ import type {
   Grant,
   LayerNode,
   LayerSource,
+  MapBase,
   MapState,
   NodeType,
   ProjectKey,
@@ -129,6 +130,7 @@ interface MapRow {
   json: Record<string, unknown>;
   comment: string;
   start_view: StartView | null;
+  base_map: MapBase | null;
   owner_id: number | null;
   revision: number;
 }
@@ -305,6 +307,7 @@ async function mapState(
     json: row.json,
     comment: row.comment,
     startView: row.start_view,
+    base: row.base_map,
     ownerId: row.owner_id,
     revision: row.revision,
     publication: rows.publication,

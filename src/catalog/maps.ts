@@ -4,7 +4,7 @@ import type { Database, Queryable } from "../storage/postgres.js";
 import type { Deleter } from "./bin.js";
 import { checkCode } from "./codes.js";
 import { discardMaps } from "./discard.js";
-import type { LocalizedName, MapState, StartView } from "./state.js";
+import type { LocalizedName, MapBase, MapState, StartView } from "./state.js";
 import { lockMap } from "./tree.js";
 
 /** Creates, changes, lists, publishes and deletes maps. */
@@ -22,6 +22,8 @@ export interface NewMap {
   readonly published?: boolean;
   /** Default: none. */
   readonly startView?: StartView | null;
+  /** Default: that of the project. */
+  readonly base?: MapBase | null;
   /** Plain text about it; default: none. */
   readonly comment?: string;
 }
@@ -68,8 +70,8 @@ export async function createMap(db: Queryable, project: number, map: NewMap): Pr
   const name = map.name ?? { name: "", localized: false, names: {} };
   const [row] = await db.write<{ id: number }>(
     `insert into map (project_id, code, name, localized_name, names, css_style, owner_id, json, has_publication,
-       group_layers, start_view, comment, sort)
-     select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, coalesce(max(sort), 0) + 1 from map where project_id = $1
+       group_layers, start_view, comment, base_map, sort)
+     select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, coalesce(max(sort), 0) + 1 from map where project_id = $1
      on conflict (project_id, code) do nothing returning id`,
     [
       project,
@@ -84,6 +86,7 @@ export async function createMap(db: Queryable, project: number, map: NewMap): Pr
       map.groupLayers ?? 0,
       map.startView ?? null,
       map.comment ?? "",
+      map.base ?? null,
     ],
   );
   if (!row) throw codeExists(code);
@@ -102,18 +105,20 @@ export interface MapChange {
   readonly published?: boolean | undefined;
   /** null = none. */
   readonly startView?: StartView | null | undefined;
+  /** null = that of the project. */
+  readonly base?: MapBase | null | undefined;
   /** As in `NewMap`. */
   readonly comment?: string | undefined;
 }
 
 /**
- * Changes a map's code, name, style, grouping, publication, start view or comment. Its addresses have the new code from then on, and the old one is free.
+ * Changes a map's code, name, style, grouping, publication, start view, base map or comment. Its addresses have the new code from then on, and the old one is free.
  * @throws Failure not_found, invalid_code, code_exists
  */
 export function changeMap(
   db: Database,
   mapId: number,
-  { code, name, cssStyle, groupLayers, published, startView, comment }: MapChange,
+  { code, name, cssStyle, groupLayers, published, startView, base, comment }: MapChange,
 ): Promise<void> {
   return db.transaction(async (tx) => {
     await lockMap(tx, mapId);
@@ -122,7 +127,8 @@ export function changeMap(
       `update map set name = coalesce($2, name), localized_name = coalesce($3, localized_name),
          names = coalesce($4, names), css_style = coalesce($5, css_style),
          group_layers = coalesce($6, group_layers), has_publication = coalesce($7, has_publication),
-         start_view = case when $8 then $9 else start_view end, comment = coalesce($10, comment) where id = $1`,
+         start_view = case when $8 then $9 else start_view end, comment = coalesce($10, comment),
+         base_map = case when $11 then $12 else base_map end where id = $1`,
       [
         mapId,
         name?.name ?? null,
@@ -134,6 +140,8 @@ export function changeMap(
         startView !== undefined,
         startView ?? null,
         comment ?? null,
+        base !== undefined,
+        base ?? null,
       ],
     );
   });

@@ -41,6 +41,21 @@ export type BaseMap =
       readonly attribution?: string;
     };
 
+/** Base maps that a map can have in place of its project's, as `project base-map` names them. */
+export const mapBases = ["builtin", "builtin-muted", "builtin-dark", "none"] as const;
+export type MapBase = (typeof mapBases)[number];
+
+const ofMaps: Readonly<Record<MapBase, BaseMap>> = {
+  builtin: { kind: "builtin" },
+  "builtin-muted": { kind: "builtin", style: "muted" },
+  "builtin-dark": { kind: "builtin", style: "dark" },
+  none: { kind: "none" },
+};
+
+/** What is drawn below a map. */
+export const baseMapOf = ({ base, project }: Pick<MapState, "base" | "project">): BaseMap =>
+  base === null ? project.baseMap : ofMaps[base];
+
 /** A picture for styles, as it is drawn. */
 export interface StoredPicture {
   /** Key of the blob. */
@@ -277,6 +292,8 @@ export interface MapState extends LocalizedName {
   readonly comment: string;
   /** What is seen at first; null = all of its data. */
   readonly startView: StartView | null;
+  /** null = that of the project. */
+  readonly base: MapBase | null;
   readonly ownerId: number | null;
   readonly revision: number;
   /** Every folder and layer by id. */

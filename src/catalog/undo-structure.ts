@@ -21,7 +21,7 @@ const settings = ["visual_settings", "visual_custom_settings", "vector_settings"
 const plain = {
   map: [
     ...["name", "localized_name", "names", "css_style", "group_layers", "has_publication"],
-    ...["json", "comment", "start_view"],
+    ...["json", "comment", "start_view", "base_map"],
   ],
   node: [
     ...[

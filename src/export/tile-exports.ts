@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import { createReadStream } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Caller, localName, type MapState } from "../catalog/state.js";
+import { baseMapOf, type Caller, localName, type MapState } from "../catalog/state.js";
 import { busy, Failure, failed } from "../errors.js";
 import { squareZooms, tileSquares } from "../geo/tile-area.js";
 import type { TileFileFormat, TilesetFacts } from "../hosts/export-messages.js";
@@ -258,7 +258,7 @@ function factsOf({ map, drawn, attribution }: TileExportRequest, selection: Tile
     name: titleOf(map, drawn.language) || map.code,
     description: map.comment,
     attribution,
-    type: drawn.base && map.project.baseMap.kind === "builtin" ? "baselayer" : "overlay",
+    type: drawn.base && baseMapOf(map).kind === "builtin" ? "baselayer" : "overlay",
     version: String(map.revision),
     minZoom,
     maxZoom,

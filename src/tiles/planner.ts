@@ -3,6 +3,7 @@ import { rightsOn } from "../access/rights.js";
 import type { CatalogCache } from "../catalog/catalog.js";
 import {
   type BaseMap,
+  baseMapOf,
   type Caller,
   hasObjects,
   type LayerNode,
@@ -136,7 +137,7 @@ export class Planner {
   }
 
   private async inputsOf(map: MapState, caller: Caller, address: TileAddress): Promise<PlanInputs> {
-    const isBuiltin = address.builtinBase || map.project.baseMap.kind === "builtin";
+    const isBuiltin = address.builtinBase || baseMapOf(map).kind === "builtin";
     const base = address.base && isBuiltin ? await this.baseMap() : undefined;
     const readable = (layer: LayerNode) => (rightsOn(map, caller, layer) & Right.read) !== 0;
     const layers = drawnLayers(map, address.layers, readable);
@@ -239,7 +240,7 @@ export class Planner {
     const options = { z, scale, pause, late };
     const styled = await this.styledMap(map, layers, { ...options, language });
     const styledMap = hasBackground ? styled : withoutBackground(styled);
-    const { baseMap } = map.project;
+    const baseMap = baseMapOf(map);
     const look = base && baseMapIn(baseMapStyleOf(baseMap), base);
     const styledBase =
       look &&

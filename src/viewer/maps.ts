@@ -5,6 +5,7 @@ import {
   type Grant,
   type LocalizedName,
   localName,
+  type MapBase,
   type ProjectState,
   publicCaller,
   type StartView,
@@ -31,6 +32,9 @@ export interface ViewerMap {
   readonly name: string;
   /** Plain text from the map's settings (`json.attribution`); "" when there is none. */
   readonly attribution: string;
+  /** Of its base map, where it has another one than its project. */
+  readonly base?: ViewerProject["base"];
+  readonly baseHasNames?: boolean;
   /** Whether its style has a background colour, which covers the base map. */
   readonly hasBackground: boolean;
   /** Not published: visible to signed-in users with rights only. */
@@ -54,6 +58,7 @@ interface FoundMap extends LocalizedName {
   readonly hasBackground: boolean;
   readonly attribution: unknown;
   readonly startView: StartView | null;
+  readonly base: MapBase | null;
   readonly description: string;
   readonly access?: number;
 }
@@ -84,7 +89,7 @@ export async function findMaps(db: Queryable, access?: ProjectAccess): Promise<F
        coalesce(p.base_map->>'attribution', '') as "baseAttribution",
        (select coalesce(json_agg(json_build_object('id', m.id, 'code', m.code, 'name', m.name,
             'localized', m.localized_name, 'names', m.names, 'hasPublication', m.has_publication,
-            'attribution', m.json->'attribution', 'startView', m.start_view,
+            'attribution', m.json->'attribution', 'startView', m.start_view, 'base', m.base_map,
             'description', left(m.comment, $6::int),
             'hasBackground', case when octet_length(m.css_style) <= $5::int and strpos(m.css_style, 'background-color') > 0
               then regexp_replace(m.css_style, $3, '', 'g') ~ $4 else false end) order by m.sort, m.id), '[]')
@@ -130,6 +135,11 @@ const coveringBackground = String.raw`\mbackground-color\s*:(?!\s*(?:rgba|hsla|t
 
 const noMembers: ProjectState["members"] = new Map();
 
+const shownBase = (base: MapBase) => ({
+  base: base === "none" ? base : ("builtin" as const),
+  baseHasNames: base === "builtin" || base === "builtin-dark",
+});
+
 /** A project with names in the language, or the project's main language when there is no translation. */
 export function shownProject(project: FoundProject, language: string): ViewerProject {
   return {
@@ -140,6 +150,7 @@ export function shownProject(project: FoundProject, language: string): ViewerPro
       attribution: typeof map.attribution === "string" ? map.attribution : "",
       hasBackground: map.hasBackground,
       isPrivate: !map.hasPublication,
+      ...(map.base && shownBase(map.base)),
       ...(map.startView && { startView: map.startView }),
       ...(map.description && { description: map.description }),
       ...(map.access !== undefined && { access: map.access }),

@@ -167,6 +167,7 @@ async function makeWorld(code: string): Promise<Known> {
     fbbox: ["0,0,10,10"],
     point: ["5.5,5.5"],
     start_view: [[3, 4, 5.5, 6], null],
+    base_map: ["builtin-dark", null],
     zoom: [0, 12],
     field: ["pic"],
     phrase: ["x", "layer"],

@@ -1,7 +1,7 @@
 import t from "tap";
 import { startServer } from "../support/server.js";
 
-/** What of a map is seen at first, and what is said about it: both are kept with the map, wherever that goes. */
+/** What of a map is seen at first, what is drawn below it, and what is said about it: all are kept with the map, wherever that goes. */
 
 const server = await startServer();
 t.teardown(() => server.stop());
@@ -219,4 +219,68 @@ t.test("changes of a description are undone, and it comes back from the bin", as
   const [entry] = (await api("GET", "bin/", { token: admin })).json.entries;
   await api("POST", `bin/${entry.id}/restore/`, { token: admin, body: {} });
   t.equal(await about(), "New");
+});
+
+const baseOf = async (map: string): Promise<unknown> => (await api("GET", `${map}/`)).json.base_map ?? null;
+
+t.test("a map has the base map of its project, or one of its own", async (t) => {
+  const plain = await api("POST", "", { token: editor, body: { code: "below" } });
+  t.notOk("base_map" in plain.json, "a map without one is answered as the contract lists it");
+  t.match(await listed("below"), { base: undefined, baseHasNames: undefined });
+  const made = await api("POST", "", { token: editor, body: { code: "dark", base_map: "builtin-dark" } });
+  t.equal(made.json.base_map, "builtin-dark", made.text);
+  t.match(await listed("dark"), { base: "builtin", baseHasNames: true });
+  t.equal((await patch("below", { base_map: "builtin-muted" })).json.base_map, "builtin-muted");
+  t.match(await listed("below"), { base: "builtin", baseHasNames: false });
+  t.equal((await patch("below", { name: "Below" })).json.base_map, "builtin-muted", "PATCH keeps it");
+  t.equal((await patch("below", { base_map: "none" })).json.base_map, "none");
+  t.match(await listed("below"), { base: "none" });
+  t.equal((await patch("below", { base_map: null })).json.base_map, undefined);
+  await patch("below", { base_map: "builtin" });
+  t.equal((await api("PUT", "below/", { token: admin, body: {} })).json.base_map, undefined, "PUT resets it");
+});
+
+t.test("TileJSON and the attribution know the base map of the map", async (t) => {
+  const described = async () => (await fetch(`${server.url}/tms/p/below/tile.json`)).json();
+  t.match(await described(), { attribution: /Natural Earth/, bounds: [-180, Number, 180, Number] });
+  await patch("below", { base_map: "none" });
+  t.notMatch(await described(), { attribution: /Natural Earth/ });
+});
+
+t.test("what is no name of a base map is refused, and who does not administer the map", async (t) => {
+  for (const base_map of ["", "light", "tiles", "https://tile.example.org/{z}/{x}/{y}.png", 1, true, {}, []])
+    t.match(
+      await patch("below", { base_map }),
+      { status: 500, json: { code: "invalid_value", data: { parameter: "base_map" } } },
+      JSON.stringify(base_map),
+    );
+  for (const [token, status] of [
+    [undefined, 401],
+    [viewer, 403],
+    [editor, 403],
+  ] as const)
+    t.equal((await api("PATCH", "below/", { token, body: { base_map: "builtin" } })).status, status);
+  t.equal(await baseOf("below"), "none");
+  await t.rejects(
+    sql.query("update map set base_map = 'light' where code = 'below'"),
+    /map_base_map_check/,
+    "in the database, too",
+  );
+});
+
+t.test("a base map is part of the state of the map, is undone, and comes back from the bin", async (t) => {
+  const before = (await api("GET", "below/")).headers.get("etag")!;
+  const match = { headers: { "if-match": before } };
+  t.equal((await patch("below", { base_map: "builtin-dark" }, match)).status, 200);
+  t.equal((await patch("below", { base_map: "builtin" }, match)).status, 412);
+  t.equal(await baseOf("below"), "builtin-dark");
+  const [last] = (await api("GET", "history/?map=below&kind=map&values=1", { token: admin })).json.entries;
+  t.match(last, { before: { base_map: "none" }, after: { base_map: "builtin-dark" } });
+  const undone = await api("POST", `history/${last.id}/undo/`, { token: admin, body: {} });
+  t.equal(undone.status, 200, undone.text);
+  t.equal(await baseOf("below"), "none");
+  await api("DELETE", "below/", { token: admin });
+  const [entry] = (await api("GET", "bin/", { token: admin })).json.entries;
+  await api("POST", `bin/${entry.id}/restore/`, { token: admin, body: {} });
+  t.equal(await baseOf("below"), "none");
 });

@@ -73,6 +73,7 @@ export async function walkOperations({ server, secret, password }: ExampleWorld)
       name: "Trees",
       group_layers: 0,
       start_view: [30.2, 59.85, 30.5, 60],
+      base_map: "builtin-muted",
       comment: "All trees in parks.",
     },
   });

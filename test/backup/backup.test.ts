@@ -26,7 +26,9 @@ const source = {
   MAPWRIGHT_DATA_DIR: config.dataDir,
 };
 await makeMap(server, "m");
-await server.sql.query("update map set start_view = '{12.4,41.8,12.6,42}' where code = 'm'");
+await server.sql.query(
+  "update map set start_view = '{12.4,41.8,12.6,42}', base_map = 'builtin-dark' where code = 'm'",
+);
 await makeFileLayer(server, "a");
 await mkdir(join(config.dataDir, "icons"), { recursive: true });
 await writeFile(join(config.dataDir, "icons", "own.svg"), "<svg/>");

@@ -4,7 +4,7 @@ import { startServer } from "../support/server.js";
 import { openPage, soon, startBrowser } from "../viewer/support.js";
 import { accessible, area, signIn } from "./support.js";
 
-/** What of a map is seen at first, and what it is about, is set in the console, and is what readers see. */
+/** What of a map is seen at first, what is drawn below it, and what it is about, is set in the console, and is what readers see. */
 
 const server = await startServer();
 t.teardown(() => server.stop());
@@ -115,7 +115,7 @@ t.test("on a phone the dialog has room for it", async (t) => {
   const cutOff = await page.evaluate<string[]>(`(() => {
     const dialog = document.querySelector(".tool-dialog");
     const end = dialog.getBoundingClientRect().left + dialog.clientWidth;
-    return [...dialog.querySelectorAll("*")].filter((one) => one.getBoundingClientRect().right > end + 1).map((one) => one.className + one.textContent);
+    return [...(dialog.scrollWidth > dialog.clientWidth ? [dialog] : []), ...dialog.querySelectorAll("*")].filter((one) => one === dialog || one.getBoundingClientRect().right > end).map((one) => one.className + one.textContent);
   })()`);
   t.same(cutOff, []);
   const [west = 0, , east = 0] = (await saved())!;
@@ -217,4 +217,40 @@ t.test("readers find it above the layers, a long one folded; as text, never as H
   await plain.page.waitForSelector(".tree-row");
   t.equal(await plain.page.locator(".map-about").isVisible(), false);
   await plain.page.context().close();
+});
+
+t.test("a base map is chosen: the map behind has it at once, and readers have it", async (t) => {
+  const base = async () => (await server.api("GET", "land/")).json.base_map ?? null;
+  const { page, problems } = await openPage(browser, `${server.url}/console/${link}`, { waitForMap: false });
+  await signIn(page, "admin");
+  await page.waitForSelector(".tree-choose");
+  await page.click(".share");
+  t.equal(await page.inputValue("#publish-base"), "");
+  await page.focus("#publish-base");
+  await page.selectOption("#publish-base", "builtin-muted");
+  await soon(t).equal(base, "builtin-muted");
+  await soon(t).equal(() => page.textContent(".base-row small"), "Land, water and borders");
+  await soon(t).equal(() => page.evaluate("document.activeElement.id"), "publish-base");
+  await accessible(t, page, "a base map that is chosen");
+  const reader = await openPage(browser, `${server.url}/${link}`);
+  await soon(t).equal(() => reader.page.textContent(".base-row small"), "Land, water and borders");
+  await page.selectOption("#publish-base", "none");
+  await soon(t).equal(base, "none");
+  await soon(t).equal(() => page.locator(".base-row").isVisible(), false);
+  await soon(t).equal(() => reader.page.locator(".base-row").isVisible(), false, "who looks at it sees it");
+  t.same(reader.problems, []);
+
+  await server.api("PATCH", "land/", { token, body: { base_map: "builtin-dark" } });
+  await page.selectOption("#publish-base", "");
+  await page.waitForSelector(".tool-dialog .problem:has-text('changed the base map')");
+  t.equal(await page.inputValue("#publish-base"), "builtin-dark", "it shows theirs");
+  await page.selectOption("#publish-base", "");
+  await soon(t).equal(base, null);
+  await soon(t).equal(() => reader.page.locator(".base-row").isVisible(), true);
+  await reader.page.context().close();
+  t.same(
+    problems.filter((problem) => !problem.includes("412")),
+    [],
+  );
+  await page.context().close();
 });

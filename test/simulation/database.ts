@@ -624,6 +624,7 @@ const emptyMap = {
   json: {},
   comment: "",
   start_view: null,
+  base_map: null,
   owner_id: null,
 };
 

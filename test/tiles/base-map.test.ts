@@ -108,6 +108,30 @@ t.test("where the project has another base map, or none, the built-in one can be
   t.same(await colour(tileUrl(server, "choice", germany, "&base=builtin")), own);
 });
 
+t.test("a map can have another one than its project, or none, as soon as it is said", async (t) => {
+  await makeMap(server, "own");
+  const token = await server.token("admin");
+  const set = (base_map: string | null) => server.api("PATCH", "own/", { token, body: { base_map } });
+  const light = await colour(tileUrl(server, "own", germany));
+  const etag = (await fetch(tileUrl(server, "own", germany))).headers.get("etag");
+  await set("builtin-dark");
+  const dark = await colour(tileUrl(server, "own", germany));
+  t.ok(dark[0]! < light[0]! - 100, `${dark} is darker than ${light}`);
+  t.not((await fetch(tileUrl(server, "own", germany))).headers.get("etag"), etag);
+  await set("builtin-muted");
+  t.notSame(await colour(tileUrl(server, "own", atlantic)), light);
+  await set("none");
+  t.same(await colour(tileUrl(server, "own", germany)), [0, 0, 0, 0]);
+  await server.sql.query(`update project set base_map = '{"kind":"none"}' where code = 'p'`);
+  await services.changes.propagate();
+  await set("builtin");
+  t.same(await colour(tileUrl(server, "own", germany)), light, "where the project has none, too");
+  await server.sql.query(`update project set base_map = '{"kind":"builtin"}' where code = 'p'`);
+  await services.changes.propagate();
+  await set(null);
+  t.same(await colour(tileUrl(server, "own", germany)), light);
+});
+
 t.test("lakes have the colour of the sea, and their islands that of land", async (t) => {
   await makeMap(server, "lakes");
   const at = async (lon: number, lat: number) => {

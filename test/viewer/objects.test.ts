@@ -75,17 +75,25 @@ t.test("values are in their formats; what the page's language lacks is the main 
   t.equal(await asked("en-GB", "Green park", "Only English", "Both", "21,000 trees"), 1);
 });
 
-t.test("a description has the columns that the layer's settings name", async (t) => {
+t.test("a description has the columns that the layer's settings name, in their order", async (t) => {
   const token = await server.token("admin");
   const choose = (json: object) =>
     server.api("PATCH", "town/layers/parks/", { token, body: { parent_id: 0, json } });
-  t.equal((await choose({ viewer: { columns: ["trees"] } })).status, 200);
+  const changed = await choose({ viewer: { columns: ["trees", "gone", "name", "trees"] } });
+  t.equal(changed.status, 200);
   const { page, problems } = await openPage(browser, home);
   await press(page, 4, 4);
-  await soon(t).same(() => page.locator(".attributes th").allTextContents(), ["Trees"]);
+  await soon(t).same(() => page.locator(".attributes th").allTextContents(), ["Trees", "Name"]);
   t.equal(await page.textContent(".object h2"), "Green park", "the title is that of all columns");
   t.same(problems, []);
   await page.context().close();
+  await choose({ viewer: { columns: [], title: "trees" } });
+  const bare = await openPage(browser, home);
+  await press(bare.page, 4, 4);
+  const title = () => bare.page.textContent(".object h2");
+  await soon(t).equal(title, "21,000 trees", "a number, as its column is read");
+  t.equal(await bare.page.locator(".attributes").count(), 0);
+  await bare.page.context().close();
   t.equal((await choose({})).status, 200);
 });
 

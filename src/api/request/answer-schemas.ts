@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { mapBases } from "../../catalog/state.js";
 import { columnTypes } from "../../column-types/column-types.js";
 import { kindNumbers } from "../../visual/kinds.js";
 import { type JsonSchema, namedSchemas } from "./schema/schema.js";
@@ -157,6 +158,10 @@ const schemas = {
       .describe(
         "What is seen at first: west, south, east, north in degrees, east beyond 180 across that meridian; absent = all of the data",
       ),
+    base_map: z
+      .enum(mapBases)
+      .optional()
+      .describe("What is drawn below the map; absent = the base map of its project"),
     comment: z.string().optional().describe("Plain text about the map; absent = none"),
     notices: notices.optional(),
   }),

@@ -16,7 +16,13 @@ import { nameFields } from "../request/schema/names.js";
 import { ref, type Values } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
-import { comment as commentField, groupLayers, hasPublication, startView as startViewField } from "./maps.js";
+import {
+  baseMap,
+  comment as commentField,
+  groupLayers,
+  hasPublication,
+  startView as startViewField,
+} from "./maps.js";
 import { mapObject, mapResource } from "./present.js";
 import { changedName } from "./tree-fields.js";
 
@@ -29,6 +35,7 @@ const changeFields = {
   group_layers: groupLayers.optional(),
   has_publication: hasPublication.optional(),
   start_view: startViewField.optional(),
+  base_map: baseMap.optional(),
   comment: commentField.optional(),
 };
 
@@ -52,9 +59,10 @@ async function change(
   const cssStyle = sent.css_style ?? (replace ? "" : undefined);
   const grouped = sent.group_layers ?? (replace ? 0 : undefined);
   const notices = cssStyle === undefined ? [] : await checkStyles(services, map, cssStyle);
-  const { code, has_publication: published, start_view: startView = replace ? null : undefined } = sent;
+  const unset = replace ? null : undefined;
+  const { code, has_publication: published, start_view: startView = unset, base_map: base = unset } = sent;
   const comment = sent.comment ?? (replace ? "" : undefined);
-  const changes = { code, name, cssStyle, groupLayers: grouped, published, startView, comment };
+  const changes = { code, name, cssStyle, groupLayers: grouped, published, startView, base, comment };
   await changeMap(services.db, map.id, changes);
   await services.changes.propagate();
   const changed = mapObject(await services.catalog.map(project.code, sent.code ?? map.code), view);
@@ -120,7 +128,7 @@ export const mapEditOperations: readonly Operation[] = [
     tag: "Maps",
     summary: "Change a map",
     details:
-      "PUT resets a missing name, style, `group_layers`, `start_view` or `comment` to the default, PATCH keeps it; both keep a missing code and " +
+      "PUT resets a missing name, style, `group_layers`, `start_view`, `base_map` or `comment` to the default, PATCH keeps it; both keep a missing code and " +
       "`has_publication`. With a new code all " +
       "addresses of the map have it, and the old one is free. A style that makes the style of a layer invalid is refused.",
     access: "token",

@@ -1,6 +1,7 @@
+import { z } from "zod";
 import { requireProjectRight, requireRead } from "../../access/rights.js";
 import { createMap } from "../../catalog/maps.js";
-import { Right } from "../../catalog/state.js";
+import { mapBases, Right } from "../../catalog/state.js";
 import type { Reply, Request } from "../../http/types.js";
 import { answer } from "../request/caller.js";
 import { checkStyle } from "../request/check-style.js";
@@ -8,9 +9,9 @@ import { mapContext, projectContext } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { mapPath, projectPath } from "../request/paths.js";
 import { type BodyDefinition, jsonObject } from "../request/schema/bodies.js";
-import { bit, bounds, code, flag, style, text } from "../request/schema/fields.js";
+import { bit, bounds, code, flag, invalid, style, text } from "../request/schema/fields.js";
 import { nameFields, nameOf } from "../request/schema/names.js";
-import { ref, type Values } from "../request/schema/schema.js";
+import { ref, ruled, type Values } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
 import { mapObject, mapResource } from "./present.js";
@@ -26,6 +27,11 @@ export const hasPublication = flag("Whether everybody may see the map; default: 
 export const startView = bounds(
   "What of the map its viewer shows at first, when the address names no place; null = all of its data.",
 );
+
+export const baseMap = ruled(z.enum(mapBases, `must be null or one of ${mapBases.join(", ")}`).nullable(), {
+  refuse: invalid,
+  blanks: [],
+}).describe("What is drawn below the map; null = the base map of its project.");
 
 /** It stands in the list of maps, which is read with every map that is opened. */
 const longestComment = 2_000;
@@ -44,6 +50,7 @@ export const mapFields = {
   group_layers: groupLayers.default(0),
   has_publication: hasPublication.default(true),
   start_view: startView.default(null),
+  base_map: baseMap.default(null),
   comment: comment.default(""),
 };
 
@@ -65,6 +72,7 @@ async function create(
     group_layers,
     has_publication: isPublic,
     start_view,
+    base_map,
     comment: about,
     publish = isPublic,
     ...naming
@@ -76,6 +84,7 @@ async function create(
     cssStyle,
     groupLayers: group_layers,
     startView: start_view,
+    base: base_map,
     comment: about,
     ownerId: caller.accountId,
     published: publish,

@@ -29,6 +29,7 @@ export function mapObject(map: MapState, view: View): Answered<"Map"> {
     has_publication: map.hasPublication,
     // Else it is answered as the contract lists it.
     ...(map.startView && { start_view: map.startView }),
+    ...(map.base && { base_map: map.base }),
     ...(map.comment !== "" && { comment: map.comment }),
   };
 }

@@ -1,4 +1,4 @@
-import type { MapState } from "../../catalog/state.js";
+import { baseMapOf, type MapState } from "../../catalog/state.js";
 import { seenLayers } from "../../export/tile-extent.js";
 import { flipY, type TileCoord } from "../../geo/tile.js";
 import { CachedAnswer } from "../../http/cached.js";
@@ -104,7 +104,7 @@ async function tileJson(
     tiles,
     attribution: attribution(map, parameters.base === 1),
     scopes,
-    isEverywhere: parameters.base === 1 && map.project.baseMap.kind !== "none",
+    isEverywhere: parameters.base === 1 && baseMapOf(map).kind !== "none",
     more: { layers: describedScopes(map, scopes, parameters.lng) },
   });
 }
@@ -112,7 +112,7 @@ async function tileJson(
 /** The attribution in the map settings, and those of the base map if it is drawn and of external layers. */
 export function attribution(map: MapState, hasBase = true): string {
   const own = ownAttribution(map);
-  const { baseMap } = map.project;
+  const baseMap = baseMapOf(map);
   const base =
     baseMap.kind === "builtin"
       ? ["Natural Earth", "GeoNames", "GSHHG"]

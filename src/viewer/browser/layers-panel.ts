@@ -4,7 +4,7 @@ import { button, h, icon } from "./dom.js";
 import { hasToolbarRoom, helpLink } from "./help-link.js";
 import type { LayerTree, TreeItem } from "./layer-tree.js";
 import { MapAbout } from "./map-about.js";
-import type { LegendSource, ProjectInfo } from "./map-server.js";
+import type { LegendSource, MapInfo, ProjectInfo } from "./map-server.js";
 import { dragToFold } from "./sheet.js";
 import type { Translate } from "./texts.js";
 import { baseCode, missingSign, type TreeEditing, TreeView } from "./tree-view.js";
@@ -25,6 +25,15 @@ export interface BaseOffer {
   readonly choice: BaseChoice;
   /** Whether its own, if it is the built-in one, writes names. */
   readonly hasNames: boolean;
+}
+
+/** What a map has, as the list of maps knows it. */
+export function ownBase(
+  project: ProjectInfo | undefined,
+  map: MapInfo | undefined,
+): Pick<BaseOffer, "own" | "hasNames"> {
+  const { base = "builtin", baseHasNames = false } = map?.base ? map : (project ?? {});
+  return { own: map?.hasBackground ? "none" : base, hasNames: baseHasNames };
 }
 
 /** Whom to name as the author of the base map that is shown. */

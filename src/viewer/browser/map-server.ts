@@ -28,6 +28,9 @@ export interface MapInfo {
   readonly code: string;
   readonly name: string;
   readonly attribution?: string;
+  /** Of its base map, where it has another one than its project. */
+  readonly base?: ProjectInfo["base"];
+  readonly baseHasNames?: boolean;
   /** Its background colour covers the base map. */
   readonly hasBackground?: boolean;
   /** Only visible to signed-in users. */

@@ -1,9 +1,9 @@
-import { attributeRows, type Locale, objectTitle } from "./attributes.js";
+import { attributeRows, attributeTable, type Locale, objectTitle } from "./attributes.js";
 import { button, h, icon } from "./dom.js";
 import type { TreeItem } from "./layer-tree.js";
 import type { ColumnInfo } from "./map-server.js";
 import { ObjectPages } from "./object-pages.js";
-import { type Hit, type Hits, shownColumns, viewerSetting } from "./objects.js";
+import { type Hit, type Hits, shownCodes, viewerSetting } from "./objects.js";
 import { dragToFold } from "./sheet.js";
 import { drawnSwatch } from "./swatch.js";
 
@@ -193,14 +193,10 @@ export class ObjectPanel {
       });
     }
     const gallery = h("div", { class: "gallery" });
-    const columns = shownColumns(hit.layer, this.columnsOf(hit.layer));
-    const rows = attributeRows(hit.object, columns, this.locale, (ids) =>
-      this.events.files(hit, ids, gallery),
-    ).map((row) =>
-      "heading" in row
-        ? h("tr", { class: "group" }, h("th", { colspan: 2, scope: "colgroup" }, row.heading))
-        : h("tr", {}, h("th", { scope: "row" }, row.title), h("td", {}, row.value)),
-    );
+    const rows = attributeRows(hit.object, this.columnsOf(hit.layer), this.locale, {
+      codes: shownCodes(hit.layer),
+      filesOf: (ids) => this.events.files(hit, ids, gallery),
+    });
     const hits = found?.hits ?? [];
     const several = hits.length > 1;
     if (several) this.pages.show(hits.indexOf(hit) + 1, hits.length, this.titleOf(hit));
@@ -233,9 +229,7 @@ export class ObjectPanel {
         "div",
         { class: "object-body" },
         gallery,
-        rows.length > 0
-          ? h("table", { class: "attributes" }, h("tbody", {}, ...rows))
-          : h("p", { class: "hint" }, t("noAttributes")),
+        attributeTable(rows) ?? h("p", { class: "hint" }, t("noAttributes")),
       ),
       this.footer(hit),
     );

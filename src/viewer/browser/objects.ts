@@ -1,7 +1,7 @@
-import { ownColumns } from "./attributes.js";
 import { type Pixel, pixelDistance } from "./distance.js";
 import { type Box, isWholeMap, type LayerTree, type TreeItem, unlisted } from "./layer-tree.js";
 import type { ColumnInfo, FoundItem, MapId, MapServer, ObjectItem } from "./map-server.js";
+import { ownColumns } from "./value-columns.js";
 
 /** Finds the objects at a click on the map. */
 
@@ -36,14 +36,10 @@ export function viewerSetting(layer: TreeItem, name: "sort" | "title"): string |
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** The columns that a description shows: all, or those that the layer's `json` names in `viewer.columns`. */
-export function shownColumns(layer: TreeItem, columns: readonly ColumnInfo[]): readonly ColumnInfo[] {
+/** Codes of the columns that a description shows, in their order, from `viewer.columns`; undefined = all. */
+export function shownCodes(layer: TreeItem): readonly string[] | undefined {
   const codes = settingOf(layer, "columns");
-  if (!Array.isArray(codes)) return columns;
-  // Headings without columns, the id and the place are left out where they are shown.
-  return columns.filter(
-    ({ code, type }) => type === "title" || type === "geom" || code === "svc_id" || codes.includes(code),
-  );
+  return Array.isArray(codes) ? [...new Set(codes.filter((code) => typeof code === "string"))] : undefined;
 }
 
 const settingOf = (layer: TreeItem, name: string): unknown => {

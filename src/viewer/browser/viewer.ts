@@ -9,7 +9,7 @@ import { FirstCover } from "./first-cover.js";
 import { boxOfView } from "./first-view.js";
 import { type Language, rememberLanguage } from "./language.js";
 import { hasObjects, LayerTree, type TreeItem } from "./layer-tree.js";
-import { baseAttribution, LayersPanel } from "./layers-panel.js";
+import { baseAttribution, LayersPanel, ownBase } from "./layers-panel.js";
 import { type ChangedArea, LiveChanges } from "./live-changes.js";
 import { MapChooser } from "./map-chooser.js";
 import { mapControls, scaleBar } from "./map-controls.js";
@@ -370,8 +370,7 @@ export class Viewer {
     if (!this.mapId) return;
     this.symbols.clear();
     const legends = this.parts.server.legends(this.mapId, this.symbols);
-    const hasNames = this.project?.baseHasNames === true;
-    this.layers.show(tree, { own: this.ownBase, choice, hasNames }, legends);
+    this.layers.show(tree, { ...ownBase(this.project, this.listed), choice }, legends);
     this.layers.describe(this.listed?.description);
     this.layers.zoomed(this.view.view.zoom);
   }
@@ -451,7 +450,7 @@ export class Viewer {
 
   /** The base map that the open map has. */
   private get ownBase(): ProjectInfo["base"] {
-    return this.listed?.hasBackground ? "none" : (this.project?.base ?? "builtin");
+    return ownBase(this.project, this.listed).own;
   }
 
   /** The language that was chosen for the data of the open map, if its project has it. */

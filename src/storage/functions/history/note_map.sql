@@ -21,10 +21,10 @@ end $$;
 create or replace trigger note_made after insert on map for each row execute function note_map();
 -- Most updates give a map its next revision and nothing else: of them not even the columns are compared, which may be large.
 create or replace trigger note_changed after update of project_id, code, name, localized_name, names, css_style, group_layers,
-    has_publication, json, comment, start_view, publication on map for each row
+    has_publication, json, comment, start_view, base_map, publication on map for each row
   when ((old.project_id, old.code, old.name, old.localized_name, old.names, old.css_style, old.group_layers, old.has_publication,
-      old.json, old.comment, old.start_view, old.publication)
+      old.json, old.comment, old.start_view, old.base_map, old.publication)
     is distinct from (new.project_id, new.code, new.name, new.localized_name, new.names, new.css_style, new.group_layers,
-      new.has_publication, new.json, new.comment, new.start_view, new.publication))
+      new.has_publication, new.json, new.comment, new.start_view, new.base_map, new.publication))
   execute function note_map('code', 'name', 'localized_name', 'names', 'css_style', 'group_layers', 'has_publication', 'json',
-    'comment', 'start_view', 'publication');
+    'comment', 'start_view', 'base_map', 'publication');

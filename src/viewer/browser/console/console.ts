@@ -4,6 +4,7 @@ import type { Locale } from "../attributes.js";
 import type { DataLanguages } from "../data-languages.js";
 import { h } from "../dom.js";
 import type { Language } from "../language.js";
+import type { TreeItem } from "../layer-tree.js";
 import { LayersPanel } from "../layers-panel.js";
 import { type MapId, type MapInfo, type MapServer, ServerError } from "../map-server.js";
 import { PopupMenu } from "../popup-menu.js";
@@ -26,6 +27,7 @@ import { hasOwnObjects, ObjectEditing } from "./object-editing.js";
 import { OpenMap } from "./open-map.js";
 import type { RightsPlace } from "./people/effective.js";
 import { PeopleOpening } from "./people-opening.js";
+import { PopupEditing } from "./popup-editing.js";
 import { Publishing } from "./publishing.js";
 import { SignIns } from "./sign-ins.js";
 import { StylePanel } from "./style-panel.js";
@@ -161,7 +163,20 @@ export class Console {
         },
       },
     );
-    this.actions = new TreeActions({ place, map, rows, menu, style, changes, turns, dialogs, whoSees });
+    const popups = new PopupEditing({ place, server, edits, changes, map, rows, dialogs });
+    const popup = (mapId: MapId, item: TreeItem) => void popups.open(mapId, item);
+    this.actions = new TreeActions({
+      place,
+      map,
+      rows,
+      menu,
+      style,
+      changes,
+      turns,
+      dialogs,
+      whoSees,
+      popup,
+    });
     this.header = new Header(
       { place, signIns, t, language: parts.language, dataLanguages: parts.dataLanguages },
       {
@@ -186,7 +201,7 @@ export class Console {
       },
     );
     const reload = () => this.navigation.loadProject();
-    this.publishing = new Publishing({ place, map, changes, dialogs, button: toolbar.main, reload });
+    this.publishing = new Publishing({ place, map, changes, dialogs, button: toolbar.main, reload, popup });
     const open = ({ code }: MapInfo) => void this.navigation.go({ project: place.projectCode!, map: code });
     this.home = new Home(t, {
       choose: open,

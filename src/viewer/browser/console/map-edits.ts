@@ -6,11 +6,12 @@ import { inBin } from "./bin.js";
 import { Conflict, changeRead } from "./conflict.js";
 import type { Edits, Read } from "./edits.js";
 import { newKey } from "./new-key.js";
+import { isSamePopup, type Popup, popupIn, withPopup } from "./popup/settings.js";
 import { publicationOf, type ReadersSee, readersSee } from "./publication.js";
 import type { TreePlace } from "./tree-editing.js";
 
 /** A layer or folder, as it is now. */
-type Node = Pick<TreeElement, "name" | "parent_id" | "css_style">;
+type Node = Pick<TreeElement, "name" | "parent_id" | "css_style" | "json">;
 /** A map. */
 export interface MapNow {
   readonly name: string;
@@ -19,13 +20,18 @@ export interface MapNow {
   readonly start_view: StartView | null;
   /** Plain text about it. */
   readonly comment: string;
+  /** What is drawn below it; null = the base map of its project. */
+  readonly base_map: MapBase | null;
 }
+/** As the server names them. */
+export type MapBase = "builtin" | "builtin-muted" | "builtin-dark" | "none";
 /** What of it is changed. */
 export interface MapChange {
   readonly isPublic?: boolean;
   readonly title?: string;
   readonly startView?: StartView | null;
   readonly description?: string;
+  readonly base?: MapBase | null;
 }
 /** What readers see of a map, as somebody has looked at it. */
 export interface Shown {
@@ -36,7 +42,12 @@ export interface Shown {
 
 /** What a map does not have is not in its answer. */
 type AnsweredMap = Pick<MapNow, "name" | "has_publication"> & Partial<MapNow>;
-const mapNow = (answered: AnsweredMap): MapNow => ({ start_view: null, comment: "", ...answered });
+const mapNow = (answered: AnsweredMap): MapNow => ({
+  start_view: null,
+  comment: "",
+  base_map: null,
+  ...answered,
+});
 
 /** What it is called. */
 const titleOf = ({ name, code }: { readonly name?: string; readonly code: string }): string => name || code;
@@ -63,24 +74,54 @@ export class MapEdits {
   ) {}
 
   rename(mapId: MapId, item: TreeItem, name: string): Promise<unknown> {
-    return this.change(mapId, item, { name }, (now) => {
-      if (now.name !== item.element.name && now.name !== name)
-        throw new Conflict("conflictName", { name: titleOf({ ...item.element, name: now.name }) });
-    });
+    return this.change(
+      mapId,
+      item,
+      () => ({ name }),
+      (now) => {
+        if (now.name !== item.element.name && now.name !== name)
+          throw new Conflict("conflictName", { name: titleOf({ ...item.element, name: now.name }) });
+      },
+    );
   }
 
   move(mapId: MapId, item: TreeItem, { parentId, sort }: TreePlace): Promise<unknown> {
-    return this.change(mapId, item, { parent_id: parentId, sort }, (now) => {
-      if (now.parent_id !== item.element.parent_id) throw new Conflict("conflictPlace", { name: item.title });
-    });
+    return this.change(
+      mapId,
+      item,
+      () => ({ parent_id: parentId, sort }),
+      (now) => {
+        if (now.parent_id !== item.element.parent_id)
+          throw new Conflict("conflictPlace", { name: item.title });
+      },
+    );
   }
 
   /** @returns what the server notes about the style */
   async style(mapId: MapId, item: TreeItem, css: string): Promise<readonly string[]> {
-    const answer = await this.change(mapId, item, { css_style: css }, (now) => {
-      if (now.css_style !== css && !hasStyleOf(now, item)) throw new Conflict("conflictStyle");
-    });
+    const answer = await this.change(
+      mapId,
+      item,
+      () => ({ css_style: css }),
+      (now) => {
+        if (now.css_style !== css && !hasStyleOf(now, item)) throw new Conflict("conflictStyle");
+      },
+    );
     return answer.notices ?? [];
+  }
+
+  /** What the popups of a layer show. */
+  async popup(mapId: MapId, item: TreeItem): Promise<Popup> {
+    return popupIn((await this.node(mapId, item, () => undefined)).value.json);
+  }
+
+  /** @param seen what the user has seen of it */
+  savePopup(mapId: MapId, item: TreeItem, seen: Popup, popup: Popup): Promise<unknown> {
+    const json = (now: Node) => ({ json: withPopup(now.json, popup) });
+    return this.change(mapId, item, json, (now) => {
+      const saved = popupIn(now.json);
+      if (!isSamePopup(saved, seen) && !isSamePopup(saved, popup)) throw new Conflict("conflictPopup");
+    });
   }
 
   remove(mapId: MapId, item: TreeItem): Promise<unknown> {
@@ -115,7 +156,7 @@ export class MapEdits {
   changeMap(
     mapId: MapId,
     seen: MapNow,
-    { isPublic, title, startView, description }: MapChange,
+    { isPublic, title, startView, description, base }: MapChange,
   ): Promise<MapNow> {
     const { project, map } = mapId;
     const body = {
@@ -123,10 +164,11 @@ export class MapEdits {
       ...(title !== undefined && { name: title }),
       ...(startView !== undefined && { start_view: startView }),
       ...(description !== undefined && { comment: description }),
+      ...(base !== undefined && { base_map: base }),
     };
     const read = async () => {
       const now = await this.map(mapId);
-      const { name, has_publication, start_view, comment } = now.value;
+      const { name, has_publication, start_view, comment, base_map } = now.value;
       if (title !== undefined && name !== seen.name && name !== title)
         throw new Conflict("conflictName", { name: name || map });
       if (isPublic !== undefined && has_publication !== seen.has_publication && has_publication !== isPublic)
@@ -136,6 +178,8 @@ export class MapEdits {
         throw new Conflict("conflictStart");
       if (description !== undefined && comment !== seen.comment && comment !== description)
         throw new Conflict("conflictDescription");
+      if (base !== undefined && base_map !== seen.base_map && base_map !== base)
+        throw new Conflict("conflictBase");
       return now;
     };
     const query = { lng: this.server.lng(project) };
@@ -194,7 +238,7 @@ export class MapEdits {
   private change(
     mapId: MapId,
     item: TreeItem,
-    changed: Readonly<Record<string, unknown>>,
+    changed: (now: Node) => Readonly<Record<string, unknown>>,
     check: (now: Node) => void,
   ): Promise<{ readonly notices?: readonly string[] }> {
     const { project } = mapId;
@@ -202,9 +246,9 @@ export class MapEdits {
     const query = { lng: this.server.lng(project) };
     return changeRead(
       () => this.node(mapId, item, check),
-      ({ parent_id }, match) => {
+      (now, match) => {
         // Without a parent it would go to the map's root, and the one that the page knows may be another one by now.
-        const body = { parent_id, ...changed };
+        const body = { parent_id: now.parent_id, ...changed(now) };
         return this.edits.send(project, "PATCH", segments, { body, query, match });
       },
     );

@@ -2,7 +2,7 @@ import type { BaseChoice } from "../address.js";
 import { h } from "../dom.js";
 import { type StartView, startViewOf } from "../first-view.js";
 import { LayerTree, type TreeElement, type TreeItem } from "../layer-tree.js";
-import { baseAttribution, type LayersPanel } from "../layers-panel.js";
+import { baseAttribution, type LayersPanel, ownBase } from "../layers-panel.js";
 import type { MapId, MapServer } from "../map-server.js";
 import { Pictures } from "../pictures.js";
 import type { PopupMenu } from "../popup-menu.js";
@@ -191,10 +191,11 @@ export class OpenMap {
   showTiles(): void {
     const { shown: tree } = this;
     const { place, canvas, t } = this.parts;
-    const { mapId, project } = place;
+    const { mapId, project, listed } = place;
     if (!tree || !mapId) return;
     canvas.tiles.show([{ source: { ...this.source(tree, mapId), ...this.trial.shown }, opacity: 1 }]);
-    const source = baseAttribution(t, { own: this.ownBase, choice: this.base }, project?.baseAttribution);
+    const { own } = ownBase(project, listed);
+    const source = baseAttribution(t, { own, choice: this.base }, project?.baseAttribution);
     canvas.attribution.replaceChildren(
       h("span", {}, "Mapwright"),
       ...(source ? [h("span", {}, source)] : []),
@@ -209,13 +210,13 @@ export class OpenMap {
   private showTree(): void {
     const { shown: tree } = this;
     const { place, server, layers, rows, style, objects, canvas } = this.parts;
-    const { mapId, project } = place;
+    const { mapId, project, listed } = place;
     if (!tree || !mapId) return;
     this.symbols.clear();
     this.isLate = false;
     const { focused } = rows;
     rows.begin(mapId);
-    const offer = { own: this.ownBase, choice: this.base, hasNames: project?.baseHasNames === true };
+    const offer = { ...ownBase(project, listed), choice: this.base };
     layers.show(tree, offer, server.legends(mapId, this.symbols));
     layers.zoomed(canvas.view.view.zoom);
     rows.choose(this.chosen);
@@ -223,11 +224,6 @@ export class OpenMap {
     objects.renewed(tree);
     if (focused !== undefined) rows.focus(focused);
     this.showTiles();
-  }
-
-  private get ownBase() {
-    const { listed, project } = this.parts.place;
-    return listed?.hasBackground ? "none" : (project?.base ?? "builtin");
   }
 
   private elements(mapId: MapId): Promise<TreeElement[]> {

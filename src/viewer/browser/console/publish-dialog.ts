@@ -1,10 +1,14 @@
 import { button, h } from "../dom.js";
 import type { StartView } from "../first-view.js";
+import type { TreeItem } from "../layer-tree.js";
 import { copyRow } from "../tools/copy-row.js";
 import { showDialog } from "../tools/dialog.js";
 import { embedCode } from "../tools/share-dialog.js";
+import { basePart } from "./base-part.js";
 import { descriptionPart } from "./description-part.js";
 import { keepFocus } from "./focus.js";
+import type { MapBase } from "./map-edits.js";
+import { popupsPart } from "./popups-part.js";
 import { problemText } from "./problem.js";
 import type { ReadersSee } from "./publication.js";
 import { startViewPart } from "./start-view-part.js";
@@ -19,6 +23,10 @@ export interface PublishedMap {
   /** What the map shows now. */
   readonly seen: StartView;
   readonly readersSee: ReadersSee;
+  /** Whether its style has a background colour, which covers the base map. */
+  readonly hasBackground: boolean;
+  /** Layers whose objects have popups. */
+  readonly popups: readonly TreeItem[];
 }
 /** What others may change, too. */
 export interface PublishedNow {
@@ -26,6 +34,7 @@ export interface PublishedNow {
   readonly isPublic: boolean;
   readonly startView: StartView | null;
   readonly description: string;
+  readonly base: MapBase | null;
 }
 export interface PublishEvents {
   now(): PublishedNow;
@@ -33,13 +42,15 @@ export interface PublishEvents {
   change(change: Partial<PublishedNow>): Promise<void>;
   /** Shows readers the layers as they are here. @throws ServerError */
   saveShown(): Promise<void>;
+  /** Shows what a layer's popups are made of. */
+  popup(layer: TreeItem): void;
 }
 
 type Parts = Parameters<typeof showDialog>[0] & Parameters<typeof copyRow>[0];
 
 export function showPublishDialog(parts: Parts, map: PublishedMap, events: PublishEvents): HTMLDialogElement {
   const { t } = parts.locale;
-  let { title, isPublic, startView, description } = events.now();
+  let { title, isPublic, startView, description, base } = events.now();
   const problem = h("p", { class: "problem", role: "alert" });
   const note = h("p", { class: "hint publish-note", role: "status" });
   const address = h("input", { class: "field", readonly: true, value: map.link, "aria-label": t("mapLink") });
@@ -76,7 +87,7 @@ export function showPublishDialog(parts: Parts, map: PublishedMap, events: Publi
       problem.textContent = problemText(error, t);
     }
     isBusy = false;
-    ({ title, isPublic, startView, description } = events.now());
+    ({ title, isPublic, startView, description, base } = events.now());
     show();
     keepFocus(focused instanceof HTMLElement ? focused : undefined, row.querySelector("button"));
   };
@@ -126,6 +137,8 @@ export function showPublishDialog(parts: Parts, map: PublishedMap, events: Publi
     all: () => void change({ startView: null }),
   });
   const about = descriptionPart(t, description, (text) => void change({ description: text }));
+  const background = basePart(t, map.hasBackground, (chosen) => void change({ base: chosen }));
+  const popups = popupsPart(t, map.popups, (layer) => events.popup(layer));
   const show = () => {
     open.input.checked = isPublic;
     closed.input.checked = !isPublic;
@@ -135,6 +148,7 @@ export function showPublishDialog(parts: Parts, map: PublishedMap, events: Publi
     for (const { input } of [open, closed]) input.disabled = isBusy || !map.mayChange;
     for (const control of [rename, saveShown]) control.disabled = isBusy;
     about.show(description, { mayChange: map.mayChange, isBusy });
+    background.show(base, map.mayChange && !isBusy);
     start.show(startView, map.mayChange && !isBusy);
     note.textContent = t(isPublic ? "publishDone" : "publishClosed");
   };
@@ -156,6 +170,8 @@ export function showPublishDialog(parts: Parts, map: PublishedMap, events: Publi
     titleForm,
     ...about.elements,
     ...start.elements,
+    ...background.elements,
+    ...popups,
     problem,
     code,
     embedded,

@@ -1,4 +1,5 @@
 import { formatAddress, parseAddress } from "../address.js";
+import { hasObjects, type TreeItem } from "../layer-tree.js";
 import { type MapId, rights } from "../map-server.js";
 import { Conflict } from "./conflict.js";
 import type { Dialogs } from "./dialogs.js";
@@ -16,6 +17,8 @@ export interface PublishingParts {
   readonly button: HTMLButtonElement;
   /** Reads the list of maps anew. @throws ServerError */
   readonly reload: () => Promise<void>;
+  /** Shows what the popups of a layer are made of. */
+  readonly popup: (map: MapId, item: TreeItem) => void;
 }
 
 /** From the open map to one that others see. */
@@ -68,19 +71,30 @@ export class Publishing {
     page.hash = formatAddress({ ...parseAddress(""), ...mapId });
     const dialog = showPublishDialog(
       dialogs,
-      { link: page.href, mayChange, seen: map.seen, readersSee: shown.see },
+      {
+        link: page.href,
+        mayChange,
+        seen: map.seen,
+        readersSee: shown.see,
+        hasBackground: place.listed?.hasBackground === true,
+        popups: map.tree?.leaves.filter(hasObjects) ?? [],
+      },
       {
         now: () => ({
           title: now.name || mapId.map,
           isPublic: now.has_publication,
           startView: now.start_view,
           description: now.comment,
+          base: now.base_map,
         }),
         change: async (change) => {
           now = await changes.changeMap(mapId, now, change).catch(orLookAgain);
           // It is changed, whether the list of maps can be read or not.
-          await reload().catch((error: unknown) => dialogs.tell(error));
+          const tell = (error: unknown) => dialogs.tell(error);
+          await reload().catch(tell);
+          if (change.base !== undefined && isSame(place.mapId, mapId)) await map.reload().catch(tell);
         },
+        popup: (layer) => this.parts.popup(mapId, map.itemOf(layer.layerId) ?? layer),
         saveShown: () => changes.savePublication(mapId, on, shown).catch(orLookAgain),
       },
     );

@@ -1,8 +1,9 @@
-import { type Locale, ownColumns } from "../attributes.js";
+import type { Locale } from "../attributes.js";
 import { button, h, icon } from "../dom.js";
 import { hasObjects, type TreeItem } from "../layer-tree.js";
 import type { ColumnInfo, MapId } from "../map-server.js";
 import type { Translate } from "../texts.js";
+import { ownColumns } from "../value-columns.js";
 import type { StylePlace } from "./carto-parts.js";
 import { keepFocus } from "./focus.js";
 import type { DraftOwner } from "./layer-drafts.js";

@@ -1,4 +1,4 @@
-import type { TreeItem } from "../layer-tree.js";
+import { hasObjects, type TreeItem } from "../layer-tree.js";
 import type { MapId } from "../map-server.js";
 import type { PopupMenu } from "../popup-menu.js";
 import { confirmed } from "./confirmed.js";
@@ -32,6 +32,8 @@ export interface TreeActionsParts {
   readonly dialogs: Dialogs;
   /** Shows who sees a layer. @param layer its code */
   readonly whoSees: (map: MapId, layer: string) => void;
+  /** Shows what the popups of a layer are made of. */
+  readonly popup: (map: MapId, item: TreeItem) => void;
 }
 
 /** Where something goes, told when its turn comes. */
@@ -85,7 +87,7 @@ export class TreeActions implements TreeEditingEvents {
   }
 
   openMenu(item: TreeItem, opener: HTMLElement): void {
-    const { menu, style, rows, dialogs, place, whoSees } = this.parts;
+    const { menu, style, rows, dialogs, place, whoSees, popup } = this.parts;
     const { t } = dialogs.locale;
     const map = place.mapId;
     if (!map) return;
@@ -100,6 +102,9 @@ export class TreeActions implements TreeEditingEvents {
     menu.open({ label: t("layerMenu", { name: item.title }), at: opener.getBoundingClientRect(), opener }, [
       ...(item.isFolder ? [] : [{ icon: "brush" as const, label: t("styleOf"), press: openStyle }]),
       ...(hasOwnObjects(item) ? [{ icon: "table" as const, label: t("objects"), press: openObjects }] : []),
+      ...(hasObjects(item)
+        ? [{ icon: "panel" as const, label: t("popup"), press: () => popup(map, item) }]
+        : []),
       { icon: "pencil", label: t("rename"), press: () => rows.rename(map, item) },
       ...(at > 0 ? [{ icon: "arrowUp" as const, label: t("moveUp"), press: () => step("up") }] : []),
       ...(at < siblings.length - 1

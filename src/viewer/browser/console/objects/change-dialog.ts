@@ -1,7 +1,8 @@
-import { columnTitle, type Locale, ownColumns } from "../../attributes.js";
+import { columnTitle, type Locale } from "../../attributes.js";
 import { button, h } from "../../dom.js";
 import type { ColumnInfo } from "../../map-server.js";
 import { showDialog } from "../../tools/dialog.js";
+import { ownColumns } from "../../value-columns.js";
 import { type FieldContext, fieldControl } from "./field-controls.js";
 
 /** Asks which value several objects shall have in one of their columns. */

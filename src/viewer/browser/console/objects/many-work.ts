@@ -1,4 +1,5 @@
-import { objectTitle, ownColumns } from "../../attributes.js";
+import { objectTitle } from "../../attributes.js";
+import { ownColumns } from "../../value-columns.js";
 import { confirmed } from "../confirmed.js";
 import { newKey } from "../new-key.js";
 import { askValue, changeableColumns } from "./change-dialog.js";

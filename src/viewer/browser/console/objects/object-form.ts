@@ -1,6 +1,7 @@
-import { columnTitle, type Locale, ownColumns } from "../../attributes.js";
+import { columnTitle, type Locale } from "../../attributes.js";
 import { button, h, icon } from "../../dom.js";
 import type { ColumnInfo } from "../../map-server.js";
+import { ownColumns } from "../../value-columns.js";
 import { geometryText } from "./conflict-dialog.js";
 import { type FieldControl, fieldControl } from "./field-controls.js";
 import { FileField, type FileSource } from "./file-field.js";

@@ -1,7 +1,8 @@
-import { objectTitle, ownColumns } from "../../attributes.js";
+import { objectTitle } from "../../attributes.js";
 import { isServerError } from "../../map-server.js";
 import type { Hit } from "../../objects.js";
 import { Pictures } from "../../pictures.js";
+import { ownColumns } from "../../value-columns.js";
 import { confirmed } from "../confirmed.js";
 import { newKey } from "../new-key.js";
 import { problemText } from "../problem.js";
