@@ -34,11 +34,11 @@ async function cancelOnce(client: pg.ClientBase): Promise<void> {
   await cancels.start(client).end();
 }
 
-/** Settings of PostgreSQL as literals: they are none of users'. */
-const setText = (settings: TransactionSettings): string =>
-  Object.entries(settings)
-    .map(([name, value]) => `set ${name} = '${String(value).replaceAll("'", "''")}'`)
-    .join("; ");
+/** By `set_config`, which reads lists: `set search_path = 'a,b'` names one schema. */
+const applySettings = (client: pg.Client, settings: TransactionSettings): Promise<unknown> =>
+  client.query("select set_config(name, value, false) from json_each_text($1) as given (name, value)", [
+    JSON.stringify(settings),
+  ]);
 
 /** One connection, which has the settings and the locks. */
 export class DirectWork implements WorkSession {
@@ -47,7 +47,7 @@ export class DirectWork implements WorkSession {
   constructor(private readonly client: pg.Client) {}
 
   async set(settings: TransactionSettings): Promise<void> {
-    await this.client.query(setText(settings));
+    await applySettings(this.client, settings);
   }
 
   query<Row extends object>(text: string, values: Values = []): Promise<{ readonly rows: Row[] }> {
@@ -148,7 +148,7 @@ export class PooledWork implements WorkSession, LockHolder {
     const client = await this.options.connectPast();
     this.apart = client;
     try {
-      await client.query(setText(this.settings));
+      await applySettings(client, this.settings);
       this.requireLocks();
       await client.query(text);
     } finally {

@@ -180,6 +180,15 @@ t.test(
     await work.cancel();
     await t.rejects(waiting, { code: "57014" });
     await holder.query("rollback; drop table public.held");
+
+    await holder.query("create table public.named (name text)");
+    // Its class of operators lies in the program's own schema.
+    await work.alone("create index concurrently on public.named using gin (name gin_trgm_ops)");
+    const { rows } = await holder.query(
+      "select indisvalid from pg_index where indrelid = 'public.named'::regclass",
+    );
+    t.same(rows, [{ indisvalid: true }]);
+    await holder.query("drop table public.named");
   },
 );
 
