@@ -170,6 +170,8 @@ t.test("what others have done meanwhile stays", async (t) => {
   await row(page, "Ways").locator(".tree-choose").click();
   await page.click("#style-tab-text");
   await page.fill("#style-text-field", `${mine} /* more */`);
+  // Else theirs may come before the page has taken the text.
+  await page.waitForSelector(".tree-draft");
   await patch({ parent_id: folder.id, css_style: theirs });
   await page.waitForSelector(".style-problem:has-text('Somebody else has changed this style')");
   t.equal(await styleText(page), `${mine} /* more */`);
