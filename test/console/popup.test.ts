@@ -181,6 +181,21 @@ t.test(
   },
 );
 
+t.test("what was there first is saved over what others have made of it, once that was told", async (t) => {
+  await put({ columns: ["name"] });
+  const { page } = await openConsole("admin");
+  await openPopup(page);
+  await put({ columns: ["crop"] });
+  await page.click(".popup-column:has-text('Area') label");
+  await page.click(".popup-form [type=submit]");
+  await page.waitForSelector(".popup-form .problem:has-text('changed this popup')");
+  await page.click(".popup-column:has-text('Area') label");
+  await page.click(".popup-form [type=submit]");
+  await soon(t).equal(() => page.locator(".popup-dialog").count(), 0);
+  t.same(await settings(), { columns: ["name"] });
+  await page.context().close();
+});
+
 t.test("it fits a phone, and has enough contrast in the dark", async (t) => {
   for (const [name, options] of [
     ["a phone", { viewport: { width: 360, height: 640 } }],

@@ -92,11 +92,13 @@ export function showPopupDialog(
     problem,
     h("div", { class: "dialog-actions" }, cancel, submit),
   );
+  /** What the layer has, as far as is known. */
+  let saved: Popup | undefined = of.popup;
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     if (submit.disabled) return;
     const popup = wanted();
-    if (isSamePopup(popup, of.popup)) {
+    if (saved && isSamePopup(popup, saved)) {
       dialog.close();
       return;
     }
@@ -106,6 +108,7 @@ export function showPopupDialog(
       await save(popup);
       dialog.close();
     } catch (error) {
+      saved = undefined;
       problem.textContent = problemText(error, t);
       submit.disabled = false;
       submit.focus();
