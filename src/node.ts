@@ -36,7 +36,7 @@ import { TileExports } from "./export/tile-exports.js";
 import { createRasterServices } from "./external/services.js";
 import { BodyThreads } from "./features/body-threads.js";
 import { boundHistory, pruneHistory } from "./features/history.js";
-import { LayerBoxes } from "./features/layer-boxes.js";
+import { KeptBoxes } from "./features/layer-boxes.js";
 import { pruneTallies } from "./features/prune-tallies.js";
 import { ReadAhead } from "./features/read-ahead.js";
 import { createImageHost } from "./hosts/image.js";
@@ -297,7 +297,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     blobs,
     changes,
     versions: changes,
-    boxes: new LayerBoxes(db, changes),
+    boxes: new KeptBoxes(changes),
     mapEvents,
     printSemaphore: printSemaphore(config),
     cdnHeaders,

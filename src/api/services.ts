@@ -14,7 +14,7 @@ import type { Config } from "../config.js";
 import type { FileExports } from "../export/export-content.js";
 import type { TileExports } from "../export/tile-exports.js";
 import type { BodyThreads } from "../features/body-threads.js";
-import type { LayerBoxes } from "../features/layer-boxes.js";
+import type { Boxes } from "../features/layer-boxes.js";
 import type { ReadAhead } from "../features/read-ahead.js";
 import type { Visuals } from "../features/visual-cache.js";
 import type { ImageHost } from "../hosts/image.js";
@@ -95,7 +95,7 @@ export interface Services {
   /** What a node knows of the objects of layers. */
   readonly versions: Pick<ChangeLog, "trusted" | "watchProof" | "epoch" | "track" | "locate" | "refresh">;
   /** Bounding boxes of layers. */
-  readonly boxes: Pick<LayerBoxes, "of" | "ofLayer">;
+  readonly boxes: Boxes;
   /** Changes of maps, for those who look at them. */
   readonly mapEvents: MapEvents;
   /** Of drawing maps for documents. */

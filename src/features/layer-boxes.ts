@@ -3,11 +3,35 @@ import { hasObjects } from "../catalog/state.js";
 import type { ChangeLog } from "../changes/change-log.js";
 import type { LayerVersion } from "../changes/layer-version.js";
 import type { ContractBox, GeoEnvelope } from "../geo/envelope.js";
-import type { Database } from "../storage/postgres.js";
+import type { Queryable } from "../storage/postgres.js";
 import { type BoxedLayer, contractBox, layersBoxes } from "./bbox.js";
 import type { Srid } from "./geometry-sql.js";
 
-/** The database takes about a millisecond for each layer, and trees have up to 10,000. */
+/** Exact bounding boxes of layers. The database takes about a millisecond for each, and trees have up to 10,000. */
+
+export interface Boxes {
+  /**
+   * Of the layers' objects, or images, by layer id; null when no object has a geometry, and of external services.
+   * @param db of the request, which ends with it
+   * @throws Failure busy when the database is away, and boxes may have changed
+   */
+  of(db: Queryable, layers: readonly BoxedLayer[], srid: Srid): Promise<Map<number, ContractBox | null>>;
+}
+
+export const boxOf = async (
+  boxes: Boxes,
+  db: Queryable,
+  layer: BoxedLayer,
+  srid: Srid,
+): Promise<ContractBox | null> => (await boxes.of(db, [layer], srid)).get(layer.id) ?? null;
+
+const inContract = (boxes: ReadonlyMap<number, GeoEnvelope | null>, srid: Srid) =>
+  new Map([...boxes].map(([id, box]) => [id, box && contractBox(box, srid)]));
+
+/** For transactions, which have changes of their own. */
+export const unkeptBoxes: Boxes = {
+  of: async (db, layers, srid) => inContract(await layersBoxes(db, layers), srid),
+};
 
 /** Layers whose boxes are kept; some 300 bytes each. */
 const mostKept = 50_000;
@@ -19,22 +43,17 @@ interface KeptBox {
   readonly box: GeoEnvelope | null;
 }
 
-/** Exact bounding boxes of layers, kept until their objects change. */
-export class LayerBoxes {
+/** Keeps boxes until the objects change. */
+export class KeptBoxes implements Boxes {
   private readonly kept = new LRUCache<number, KeptBox>({ max: mostKept });
 
-  constructor(
-    private readonly db: Database,
-    private readonly changes: Pick<ChangeLog, "trusted" | "track" | "refresh">,
-  ) {}
+  constructor(private readonly changes: Pick<ChangeLog, "trusted" | "track" | "refresh">) {}
 
-  /** The box of a layer's objects, or image; null when no object has a geometry, and of an external service. */
-  async ofLayer(layer: BoxedLayer, srid: Srid): Promise<ContractBox | null> {
-    return (await this.of([layer], srid)).get(layer.id) ?? null;
-  }
-
-  /** As `ofLayer`, by layer id. @throws Failure busy when the database is away, and boxes may have changed */
-  async of(layers: readonly BoxedLayer[], srid: Srid): Promise<Map<number, ContractBox | null>> {
+  async of(
+    db: Queryable,
+    layers: readonly BoxedLayer[],
+    srid: Srid,
+  ): Promise<Map<number, ContractBox | null>> {
     const boxes = new Map(layers.map(({ id, raster }) => [id, raster?.box ?? null]));
     const ids = layers.filter(hasObjects).map(({ id }) => id);
     const tracked = await this.changes.track([...new Set(ids)]);
@@ -46,10 +65,10 @@ export class LayerBoxes {
       else missing.set(layer.id, { layer, version: layer.version });
     }
     const read = layers.filter(({ id }) => missing.has(id));
-    for (const [id, box] of await layersBoxes(this.db, read)) {
+    for (const [id, box] of await layersBoxes(db, read)) {
       this.kept.set(id, { ...missing.get(id)!, box });
       boxes.set(id, box);
     }
-    return new Map([...boxes].map(([id, box]) => [id, box && contractBox(box, srid)]));
+    return inContract(boxes, srid);
   }
 }

@@ -1,5 +1,5 @@
 import t from "tap";
-import { LayerBoxes } from "../../src/features/layer-boxes.js";
+import { boxOf, KeptBoxes } from "../../src/features/layer-boxes.js";
 import { addObject, makeMap, makeStyledLayer } from "../support/maps.js";
 import { startServer } from "../support/server.js";
 
@@ -36,17 +36,17 @@ t.test("it is read again when objects have changed, and not before", async (t) =
     return db.query(...given);
   };
   const counted = Object.create(db, { query: { value: query } });
-  const boxes = new LayerBoxes(counted, versions);
+  const boxes = new KeptBoxes(versions);
   const state = await catalog.map("p", "m");
   const layer = state!.layers.get("a")!;
   const now = { sw: [50, -20], ne: [61, 11] };
-  t.same(await boxes.ofLayer(layer, 4326), now);
+  t.same(await boxOf(boxes, counted, layer, 4326), now);
   const first = reads;
-  t.same(await boxes.ofLayer(layer, 4326), now);
+  t.same(await boxOf(boxes, counted, layer, 4326), now);
   t.equal(reads, first);
   await server.sql.query(`insert into layers.l${layer.id} (geom) values ('SRID=4326;POINT(12 62)')`);
   await server.nodes[0]!.services.changes.propagate();
-  t.same(await boxes.ofLayer(layer, 4326), { ...now, ne: [62, 12] }, "also by another program");
+  t.same(await boxOf(boxes, counted, layer, 4326), { ...now, ne: [62, 12] }, "also by another program");
   t.ok(reads > first);
 });
 
@@ -64,6 +64,17 @@ t.test("those of derived layers and of folders follow, at every node", async (t)
   await addObject(server, "a", { type: "Point", coordinates: [13, 63] }, { map: "m" });
   const after = { ...before, ne: [63, 13] };
   for (const node of [1, 0]) t.same(await seen(node), { a: after, v: after });
+});
+
+t.test("an answer of an older version that is made before the commit has its box, too", async (t) => {
+  const token = await server.token("editor");
+  const answer = await fetch(`${server.url}/api/2.2/p/m/layers/`, {
+    method: "POST",
+    headers: { "x-token": token, "idempotency-key": "once", "content-type": "application/json" },
+    body: JSON.stringify({ code: "new", name: "New" }),
+  });
+  t.equal(answer.status, 200);
+  t.match(await answer.json(), { code: "new", bbox: null });
 });
 
 t.test("what is no layer has no box, and other systems are refused", async (t) => {

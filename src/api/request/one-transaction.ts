@@ -1,4 +1,5 @@
 import { CatalogReader } from "../../catalog/catalog.js";
+import { unkeptBoxes } from "../../features/layer-boxes.js";
 import { VisualReader } from "../../features/visual-cache.js";
 import type { Reply } from "../../http/types.js";
 import type { BlobStore } from "../../storage/blob-store.js";
@@ -78,6 +79,9 @@ function within(services: Services, db: SingleTransaction, after: (() => Promise
     // Before the first write, the shared caches are up to date.
     get catalog() {
       return db.hasBegun ? fresh : services.catalog;
+    },
+    get boxes() {
+      return db.hasBegun ? unkeptBoxes : services.boxes;
     },
     get visuals() {
       return db.hasBegun ? visuals : services.visuals;

@@ -191,7 +191,7 @@ async function boxesOf(shown: readonly Published[], source: BoxSource): Promise<
     if (isLayer(node)) return [node];
     return parents.has(element ? element.id : node.id) ? [] : held(node);
   });
-  const known = await services.boxes.of(own.flat(), boxSrid);
+  const known = await services.boxes.of(services.db, own.flat(), boxSrid);
   const boxes: (ContractBox | null)[] = [];
   for (const layers of own) {
     boxes.push(unionBoxes(layers.map((layer) => known.get(layer.id) ?? null)));

@@ -2,6 +2,7 @@ import { rightsOn } from "../../access/rights.js";
 import { layerTimestamp } from "../../catalog/layers.js";
 import { hasObjects, Right } from "../../catalog/state.js";
 import { notFound } from "../../errors.js";
+import { boxOf } from "../../features/layer-boxes.js";
 import type { Reply, Request } from "../../http/types.js";
 import { answer, callerHeaders } from "../request/caller.js";
 import { layerContext, toRead } from "../request/context.js";
@@ -30,7 +31,7 @@ async function get(
   const { map, layer, caller, view } = await layerContext(request, services, toRead);
   const parameters = query();
   const [bbox, timestamp, values] = await Promise.all([
-    parameters.returnBbox ? services.boxes.ofLayer(layer, 4326) : undefined,
+    parameters.returnBbox ? boxOf(services.boxes, services.db, layer, 4326) : undefined,
     parameters.with_timestamp ? layerTimestamp(services.db, layer.id) : undefined,
     visualValues(services, map, [layer]),
   ]);
@@ -62,7 +63,7 @@ async function box(
   if (!hasObjects(layer) && !layer.raster) throw notFound(`box of layer "${layer.code}"`);
   const version = await versionOfObjects(request, services, context);
   if (version?.unchanged) return version.unchanged;
-  const value = await services.boxes.ofLayer(layer, bboxSR);
+  const value = await boxOf(services.boxes, services.db, layer, bboxSR);
   return { kind: "json", value, headers: { ...callerHeaders(caller), ...version?.whenRead() } };
 }
 

@@ -1,4 +1,5 @@
 import { isLayer, type MapState, type TreeNode } from "../../catalog/state.js";
+import { boxOf } from "../../features/layer-boxes.js";
 import type { Parameters, Request } from "../../http/types.js";
 import { mapContext } from "../request/context.js";
 import { apiPath, type View, viewOf } from "../request/paths.js";
@@ -64,7 +65,8 @@ export const layerAnswer: Adaptation = rewriting(async (value, request, services
   if (!isObject(value)) return value;
   const shown = await shownMap(request, services);
   const node = shown.map.nodes.get(Number(value.id));
-  const bbox = value.bbox ?? (node && isLayer(node) ? await services.boxes.ofLayer(node, 4326) : null);
+  const bbox =
+    value.bbox ?? (node && isLayer(node) ? await boxOf(services.boxes, services.db, node, 4326) : null);
   return { ...olderLayer(value, node, shown), bbox };
 });
 
