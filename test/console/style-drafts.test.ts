@@ -91,6 +91,29 @@ t.test("what is set and not saved is there again when the page was closed", asyn
   await context.close();
 });
 
+t.test("what was saved is no draft, though the page was closed before it heard of it", async (t) => {
+  const { page } = await openPage(browser, address, { waitForMap: false });
+  const context = page.context();
+  await signIn(page, "admin");
+  await row(page, "plain").click();
+  await page.waitForSelector("#style-polygon-fill");
+  await page.fill("#style-polygon-fill", "#0f0f0f");
+  await page.route(/layers\/plain\//, async (route) => {
+    if (route.request().method() === "PATCH") await route.fetch();
+    else await route.continue();
+  });
+  await page.click(".style-footer .main");
+  await soon(t).match(async () => (await saved("plain")).css_style, "#0f0f0f");
+  await page.close();
+  const again = await tab(context);
+  t.same(await marked(again), []);
+  await row(again, "plain").click();
+  await again.waitForSelector("#style-polygon-fill");
+  t.equal(await again.inputValue("#style-polygon-fill"), "#0f0f0f");
+  t.equal(await again.isDisabled(".style-footer .main"), true);
+  await context.close();
+});
+
 t.test("nobody sees the drafts of others who use the same browser", async (t) => {
   const { page } = await openPage(browser, address, { waitForMap: false });
   const context = page.context();

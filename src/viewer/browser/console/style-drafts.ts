@@ -42,6 +42,12 @@ export class StyleDrafts {
     return draft !== undefined && draft.base !== saved && draft.value !== saved;
   }
 
+  /** Whether a draft says something else than the layer has: the page may have been closed before it heard that it is saved. */
+  isChanged(layerId: number, saved: string): boolean {
+    const css = this.of(layerId);
+    return css !== undefined && css !== saved;
+  }
+
   /** It is saved. What was written meanwhile is the next draft. */
   saved(layerId: number, css: string): void {
     if (this.of(layerId) === css) this.discard(layerId);

@@ -165,7 +165,7 @@ export class StylePanel implements StyledText {
 
   /** Whether there is something of the layer that is not saved. */
   hasDraft(item: TreeItem): boolean {
-    return this.drafts.of(item.layerId) !== undefined || this.visual.hasDraft(item);
+    return this.drafts.isChanged(item.layerId, item.element.css_style ?? "") || this.visual.isChanged(item);
   }
 
   /** Another tab has written something: here it is seen when the layer is opened. */
@@ -186,6 +186,8 @@ export class StylePanel implements StyledText {
       this.columns = [];
       this.source.columns([]);
       this.tell(undefined);
+      if (!this.drafts.isChanged(item.layerId, this.saved)) this.drafts.discard(item.layerId);
+      if (!this.visual.isChanged(item)) this.visual.discard(item);
       this.mode = this.firstMode(item);
       this.isReadable = this.mode !== "text";
     }

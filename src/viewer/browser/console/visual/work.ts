@@ -75,6 +75,12 @@ export class VisualWork {
     return this.drafts.of(layerId) !== undefined;
   }
 
+  /** Whether a draft says something else than the layer has, as `StyleDrafts.isChanged`. */
+  isChanged(item: TreeItem): boolean {
+    const draft = this.drafts.of(item.layerId);
+    return draft !== undefined && signatureOf(draft.value) !== signatureOf(savedVisual(item));
+  }
+
   /** Whether somebody else has saved something else since the draft was begun. */
   isOvertaken(item: TreeItem): boolean {
     // What is being saved comes by the tree before the answer is here.
