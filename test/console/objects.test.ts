@@ -209,6 +209,31 @@ t.test("what two have changed is put together, and the same value is asked for o
   await page.context().close();
 });
 
+t.test(
+  "handles are in sight, though a shape is begun while the map is on its way to its object",
+  async (t) => {
+    await made("quick", [title], [{ fields: { title: "Field" }, geom: area(8) }]);
+    const { page } = await opened("quick");
+    await page.waitForSelector(".leaflet-tile-loaded");
+    await row(page, "Field").waitFor();
+    // By the page itself, within the quarter of a second that the way takes.
+    await page.evaluate(`new Promise((resolve) => {
+    document.querySelector(".table-rows .table-row").click();
+    const press = () => {
+      const isShown = ({ textContent, offsetWidth }) => textContent === "Reshape" && offsetWidth > 0;
+      const reshape = document.querySelector(".leaflet-zoom-anim") && [...document.querySelectorAll("button")].find(isShown);
+      reshape?.click();
+      if (reshape) resolve();
+      else requestAnimationFrame(press);
+    };
+    press();
+  })`);
+    await restingBox(page.locator(".shape-handle.vertex").first());
+    t.same(await covered(page), []);
+    await page.context().close();
+  },
+);
+
 t.test("a vertex is moved, added and taken away on the map, and all of it undone", async (t) => {
   await made("shapes", [title], [{ fields: { title: "Field" }, geom: area(8) }]);
   const { page } = await opened("shapes");

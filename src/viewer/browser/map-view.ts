@@ -204,6 +204,11 @@ export class MapView {
    * @param isBesideObject whether it shall be seen beside the panel of the object, which leaves phones no room
    */
   reveal(hit: Hit, isBesideObject = false): void {
+    // It hears nothing on its way to another zoom.
+    if (this.isZooming) {
+      this.map.once("moveend", () => this.reveal(hit, isBesideObject));
+      return;
+    }
     const bounds = highlightOf(hit).getBounds();
     if (!bounds.isValid()) return;
     const padding = this.padding(isBesideObject && !phone.matches);
@@ -217,6 +222,10 @@ export class MapView {
    * page is looked at from near: there the map stays.
    */
   clear(hit: Hit): void {
+    if (this.isZooming) {
+      this.map.once("moveend", () => this.clear(hit));
+      return;
+    }
     const bounds = highlightOf(hit).getBounds();
     if (bounds.isValid() && this.map.getBounds().contains(bounds)) this.reveal(hit, true);
   }
