@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { KeyUses } from "./access/access-keys.js";
 import { ClientLimits } from "./access/client-limits.js";
+import { pruneInvitations } from "./access/invitations.js";
 import { KeyFolder } from "./access/issuer-keys.js";
 import { ExternalTokens } from "./access/issuer-tokens.js";
 import { LoginThrottle } from "./access/login-throttle.js";
@@ -338,6 +339,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
       () => pruneHistory(db, config.history),
       () => pruneChangeLog(db),
       () => pruneAnswers(db),
+      () => pruneInvitations(db),
       () => pruneJobs(db),
       () => pruneTallies(db),
     ],

@@ -230,13 +230,14 @@ export function listAccounts(db: Queryable, project?: number): Promise<AccountLi
 }
 
 /**
- * Sets a new password, in all projects of the account.
+ * Sets a new password, in all projects of the account. An invitation to choose one ends.
  * @throws Failure not_found, invalid_value
  */
 export async function setPassword(db: Queryable, { id, login }: Account, password: string): Promise<Account> {
   const hash = await hashPassword(password);
   const [row] = await db.write<Account>(
-    "update account set password_hash = $2 where id = $1 returning id, login",
+    `with ended as (delete from invitation where account_id = $1)
+     update account set password_hash = $2 where id = $1 returning id, login`,
     [id, hash],
   );
   if (!row) throw notFound(`user "${login}"`);

@@ -30,8 +30,10 @@ export interface Attempt {
 /** The same message for a wrong password and a throttled attempt. */
 const refusal = "The login is unknown or the password is wrong.";
 
-/** @param retryAfterSeconds for a throttled attempt: when the next one will be checked */
-export const wrongLogin = (retryAfterSeconds?: number): Failure =>
+/** The error for a failed attempt. @param retryAfterSeconds for a throttled one: when the next one will be checked */
+export type Refusal = (retryAfterSeconds?: number) => Failure;
+
+export const wrongLogin: Refusal = (retryAfterSeconds) =>
   new Failure("forbidden", undefined, refusal, retryAfterSeconds === undefined ? {} : { retryAfterSeconds });
 
 /** How long the address of a successful login is remembered. */
@@ -95,10 +97,10 @@ export class LoginThrottle {
     this.start = `${togetherPrefix(redis, prefix)}a:`;
   }
 
-  /** @throws Failure forbidden (as `wrongLogin`) after too many failures; busy while Redis is unavailable */
-  async admit(attempt: Attempt): Promise<void> {
+  /** @throws Failure refusal after too many failures; busy while Redis is unavailable */
+  async admit(attempt: Attempt, refusal: Refusal = wrongLogin): Promise<void> {
     const wait = await this.run(waitScript, attempt);
-    if (wait > 0) throw wrongLogin(Math.ceil(wait / 1000));
+    if (wait > 0) throw refusal(Math.ceil(wait / 1000));
   }
 
   /** Counts a failed attempt. @throws Failure busy while Redis is unavailable */

@@ -2,8 +2,9 @@ import { clientOwners, networkOf } from "../queues/clients.js";
 import { FairSemaphore } from "../queues/fair-semaphore.js";
 import type { Database } from "../storage/postgres.js";
 import { type AuthenticatedAccount, authenticate, findMember } from "./accounts.js";
-import { type Attempt, type LoginThrottle, wrongLogin } from "./login-throttle.js";
+import { type Attempt, type LoginThrottle, type Refusal, wrongLogin } from "./login-throttle.js";
 import { hashPassword } from "./passwords.js";
+import { secretHash } from "./sessions.js";
 
 /** Login with a password, with a limit on failed attempts and on concurrent hashing. */
 
@@ -58,6 +59,25 @@ export class Logins {
       release();
     }
   }
+
+  /**
+   * What a secret stands for that needs no login. Wrong ones count as failed logins from that address.
+   * @param refusal of a wrong one, and of one that is not looked at after too many
+   * @throws Failure refusal; busy
+   */
+  async bySecret<Found>(
+    { secret, address }: { readonly secret: string; readonly address: string },
+    find: () => Promise<Found | undefined>,
+    refusal: Refusal,
+  ): Promise<Found> {
+    const attempt = { login: `secret ${secretHash(secret)}`, address };
+    await this.throttle.admit(attempt, refusal);
+    const found = await find();
+    if (found !== undefined) return found;
+    await this.throttle.failed(attempt);
+    throw refusal();
+  }
+
   /**
    * The hash of a new password, made in turn with those of logins.
    * @param by who asks

@@ -28,8 +28,9 @@ export interface MemberChanged {
 }
 
 /** @throws Failure invalid_value for a login or password that may not be */
-export function checkNewMember({ login, password }: { readonly login: string; readonly password: string }) {
-  requireGoodPassword(checkLogin(login), password);
+export function checkNewMember(login: string, password: string | undefined): void {
+  checkLogin(login);
+  if (password !== undefined) requireGoodPassword(login, password);
 }
 
 /**
@@ -67,11 +68,9 @@ export async function changeMember(
 ): Promise<void> {
   const { projectId, accountId, by } = which;
   await db.transaction(async (tx) => {
-    await lockProject(tx, projectId);
-    await requireAdministrator(tx, projectId, by);
+    await requireAuthor(tx, projectId, by);
     if (accountId !== null) {
-      const before = await roleOf(tx, projectId, accountId);
-      if (before === undefined) throw noMember();
+      const before = await requireMember(tx, projectId, accountId);
       if (role !== undefined && role !== before) {
         if (before === "admin") await requireOther(tx, projectId, accountId);
         await tx.execute("update membership set role = $3 where project_id = $1 and account_id = $2", [
@@ -97,18 +96,26 @@ export const deleteMember = (
   { projectId, accountId, by }: MemberChanged & { readonly accountId: number },
 ): Promise<void> =>
   db.transaction(async (tx) => {
-    await lockProject(tx, projectId);
-    await requireAdministrator(tx, projectId, by);
-    const role = await roleOf(tx, projectId, accountId);
-    if (role === undefined) throw noMember();
+    await requireAuthor(tx, projectId, by);
+    const role = await requireMember(tx, projectId, accountId);
     if (role === "admin") await requireOther(tx, projectId, accountId);
     await removeFromProject(tx, projectId, accountId);
   });
 
 export const noMember = () => notFound("user of that id in this project");
 
-const lockProject = (tx: Queryable, id: number): Promise<unknown> =>
-  tx.query("select from project where id = $1 for update", [id]);
+/** Nobody else changes the users of the project from here on. @throws Failure forbidden when the author is no administrator */
+export async function requireAuthor(tx: Queryable, project: number, author: number): Promise<void> {
+  await tx.query("select from project where id = $1 for update", [project]);
+  await requireAdministrator(tx, project, author);
+}
+
+/** @throws Failure not_found */
+export async function requireMember(tx: Queryable, project: number, account: number): Promise<Role> {
+  const role = await roleOf(tx, project, account);
+  if (role === undefined) throw noMember();
+  return role;
+}
 
 async function roleOf(tx: Queryable, project: number, account: number): Promise<Role | undefined> {
   const [row] = await tx.query<{ role: Role }>(

@@ -16,6 +16,7 @@ import { identifyOperations } from "./resources/identify.js";
 import { imageOperations } from "./resources/images.js";
 import { importOperations } from "./resources/import.js";
 import { importJobOperations } from "./resources/import-jobs.js";
+import { invitationOperations } from "./resources/invitations.js";
 import { layerEditOperations } from "./resources/layer-edits.js";
 import { treeOperations } from "./resources/layer-tree.js";
 import { layerOperations } from "./resources/layers.js";
@@ -58,6 +59,7 @@ const resources: readonly Operation[] = [
   ...tileKeyOperations,
   ...accessKeyOperations,
   ...memberOperations,
+  ...invitationOperations,
   ...sessionOperations,
   ...mapOperations,
   ...mapEditOperations,

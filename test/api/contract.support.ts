@@ -161,6 +161,8 @@ export const extensions: readonly string[] = [
   "POST P/members/",
   "PATCH P/members/{member}/",
   "DELETE P/members/{member}/",
+  "POST P/members/{member}/invitation/",
+  "POST P/invitation/",
   "GET P/bin/",
   "POST P/bin/{entry}/restore/",
   "DELETE P/bin/{entry}/",

@@ -129,6 +129,7 @@ async function makeWorld(code: string): Promise<Known> {
   const named = await made("GET", "history/?limit=1");
   const key = await made("POST", "keys/", { name: code });
   const member = await made("POST", "members/", { login: code, password: "correct-horse" });
+  const { invitation } = await made("POST", `members/${member.id}/invitation/`);
   await made("POST", `${code}/layers/`, { code: "mat", type: "material", source: { layer: "a" } });
   // No other layer is made from this one.
   await made("POST", `${code}/layers/a/structure/`, { code: "spare", type: "text" });
@@ -146,6 +147,7 @@ async function makeWorld(code: string): Promise<Known> {
     job: [job.rows[0].id],
     lasting: [key.id],
     member: [member.id],
+    invitation: [invitation],
     done: [done.entries[0].id],
     entry: [bin.entries[0].id],
     named: [named.entries[0].id],
@@ -239,6 +241,10 @@ const special: Readonly<Record<string, (world: Known) => Known>> = {
   }),
   "PATCH /api/2.8/{project}/members/{member}/": ({ map }) => ({
     grants: [[{ map: map![0], layer: "a", rights: 3 }]],
+  }),
+  "POST /api/2.8/{project}/invitation/": (world) => ({
+    invitation: world.invitation!,
+    password: ["correct-horse-2"],
   }),
   "DELETE /api/2.8/{project}/fonts/{path}": ({ map }) => ({ path: [`${map![0]}.otf`] }),
   "GET /api/2.8/{project}/{map}/export/": () => ({

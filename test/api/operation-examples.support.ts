@@ -240,6 +240,8 @@ export async function walkOperations({ server, secret, password }: ExampleWorld)
     body: { grants: [{ map: "main", layer: "trees", rights: 3 }] },
   });
   await ask("listMembers", "GET members/");
+  const { invitation } = await ask("inviteMember", `POST members/${member}/invitation/`);
+  await ask("acceptInvitation", "POST invitation/", { body: { invitation, password: "battery-staple" } });
   await ask("removeMember", `DELETE members/${member}/`);
 
   const collection = {

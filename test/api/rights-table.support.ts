@@ -214,6 +214,12 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
     params: { member: "999999999" },
     fresh: async ({ member }) => ({ params: { member: await member() } }),
   },
+  "POST P/members/:member/invitation/": {
+    need: "administer",
+    params: { member: "999999999" },
+    fresh: async ({ member }) => ({ params: { member: await member() } }),
+  },
+  "POST P/invitation/": { need: "nothing", body: { invitation: "x", password: "correct-horse" }, ok: 403 },
   "GET P/:map/": { need: "read" },
   "PUT P/:map/": { need: "administer", body: {} },
   "PATCH P/:map/": { need: "administer", body: { name: "Map" } },

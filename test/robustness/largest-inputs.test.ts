@@ -250,6 +250,17 @@ const entries: Readonly<Record<string, () => Promise<readonly Entry[]> | readonl
     const { id } = (await server.api("POST", "members/", { token: admin, body })).json;
     return [get(`members/${id}/`, { token: admin, clients: 1 })];
   },
+  "POST P/members/:member/invitation/": async () => {
+    const { id } = (await server.api("POST", "members/", { token: admin, body: { login: "guest" } })).json;
+    return [get(`members/${id}/invitation/`, { token: admin })];
+  },
+  "POST P/invitation/": async () => [
+    await json(
+      "invitation/",
+      { invitation: "i".repeat(10_000), password: "p".repeat(10_000) },
+      { status: [403] },
+    ),
+  ],
   "POST P/:map/tile-key/": () => [get("wide/tile-key/", { token: editor })],
   "DELETE P/:map/tile-key/": () => [get("wide/tile-key/", { token: editor })],
   "POST P/login/": async () => [

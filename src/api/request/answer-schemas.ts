@@ -275,10 +275,20 @@ const schemas = {
       .describe("The key itself: in the answer that has just made it, and never again")
       .optional(),
   }),
+  Invitation: z.object({
+    invitation: z
+      .string()
+      .describe("The invitation itself: in the answer that has just made it, and never again"),
+    expires: z.iso.datetime(),
+  }),
   Member: z.object({
     id: id.describe("0 = the public"),
     login: z.string().describe("`public` = everybody, also without a session"),
     role: z.enum(["admin", "editor", "viewer"]).nullable().describe("null = the public, which has none"),
+    invited_until: z.iso
+      .datetime()
+      .nullable()
+      .describe("Until when an invitation counts that was made for the user; null = none is open"),
     grants: z
       .array(
         z.object({

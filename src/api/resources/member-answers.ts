@@ -1,3 +1,4 @@
+import { openInvitations } from "../../access/invitations.js";
 import type { Grant, ProjectState } from "../../catalog/state.js";
 import { onceForEach } from "../../once.js";
 import type { Queryable } from "../../storage/postgres.js";
@@ -33,8 +34,10 @@ export async function membersOf(
     db,
     wanted.flatMap(({ id }) => byId.get(id)!),
   );
+  const invitations = await openInvitations(db, project.id, one);
   return wanted.map((member) => ({
     ...member,
+    invited_until: invitations.get(member.id)?.toISOString() ?? null,
     grants: [...byId.get(member.id)!]
       .sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
       .flatMap(({ mapId, layerId, rights }) => {

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import type { GivenGrant } from "../../access/grants.js";
 import { changeMember, checkNewMember, deleteMember, makeMember, noMember } from "../../access/members.js";
@@ -31,7 +32,9 @@ const newMember = {
   login: text(
     "1 to 128 characters, no spaces among them. Another project may have a user of that login, too.",
   ),
-  password: text("At least 8 characters. To be given to the user."),
+  password: text(
+    "At least 8 characters. To be given to the user. Default: none, so that the user chooses one by an invitation.",
+  ).optional(),
   role: roleField.default("viewer"),
 };
 
@@ -86,7 +89,10 @@ async function list(request: Request, services: Services): Promise<Reply> {
  * For a change: by users with the role, as who administers by a grant alone might give more than that.
  * @throws Failure unauthenticated, forbidden
  */
-async function changing(request: Request, services: Services): Promise<Administered & { by: number }> {
+export async function changingMembers(
+  request: Request,
+  services: Services,
+): Promise<Administered & { by: number }> {
   const { project, caller } = await administered(request, services);
   const by = caller.accountId!;
   if (project.members.get(by)?.role !== "admin") throw forbidden();
@@ -98,10 +104,15 @@ async function add(
   services: Services,
   { body }: Input<unknown, Values<typeof newMember>>,
 ): Promise<Reply> {
-  const { project, caller, by } = await changing(request, services);
+  const { project, caller, by } = await changingMembers(request, services);
   const { login, password, role } = await body();
-  checkNewMember({ login, password });
-  const passwordHash = await services.logins.hash(password, clientOf(request, caller), request.signal);
+  checkNewMember(login, password);
+  const passwordHash = await services.logins.hash(
+    // Without one, what nobody knows.
+    password ?? randomBytes(32).toString("base64url"),
+    clientOf(request, caller),
+    request.signal,
+  );
   const { id } = await makeMember(services.db, { projectId: project.id, login, passwordHash, role, by });
   return answerMember(services, project.code, id);
 }
@@ -115,7 +126,7 @@ async function answerMember(services: Services, code: string, id: number): Promi
 }
 
 /** The id in the path. @throws Failure not_found */
-function memberId({ params: { member = "" } }: Request): number {
+export function memberId({ params: { member = "" } }: Request): number {
   if (!/^\d{1,9}$/.test(member)) throw noMember();
   return Number(member);
 }
@@ -125,7 +136,7 @@ async function change(
   services: Services,
   { body }: Input<unknown, Change>,
 ): Promise<Reply> {
-  const { project, by } = await changing(request, services);
+  const { project, by } = await changingMembers(request, services);
   const { role, grants } = await body();
   const id = memberId(request);
   if (id === publicId && role !== undefined)
@@ -162,7 +173,7 @@ async function placeOf(
 }
 
 async function remove(request: Request, services: Services): Promise<Reply> {
-  const { project, by } = await changing(request, services);
+  const { project, by } = await changingMembers(request, services);
   const id = memberId(request);
   await deleteMember(services.db, { projectId: project.id, accountId: id, by });
   await services.changes.propagate();
@@ -172,7 +183,7 @@ async function remove(request: Request, services: Services): Promise<Reply> {
 /** All of them, as an administrator has seen them. */
 const members = ofCatalogue({ name: "users", lockedBy: "project" }, ({ project }) => membersState(project));
 
-const membersPath = `${projectPath}/members`;
+export const membersPath = `${projectPath}/members`;
 
 export const memberOperations: readonly Operation[] = [
   operation({

@@ -131,8 +131,13 @@ export const tileSteps: readonly Step[] = [
       await world.api("DELETE", `keys/${lasting.id}/`);
       await world.ask("GET", shown, { status: 401 });
 
-      const person = { login: "nina", password: "battery-staple", role: "viewer" };
+      const person = { login: "nina", role: "viewer" };
       const { id: nina } = (await world.api("POST", "members/", { body: person })).json;
+      const { invitation } = (await world.api("POST", `members/${nina}/invitation/`)).json;
+      const chosen = { invitation, password: "battery-staple" };
+      t.same((await world.api("POST", "invitation/", { body: chosen })).json, { login: "nina" });
+      const form = { user: "nina", pass: chosen.password };
+      t.type((await world.api("POST", "login/", { body: form })).json.token, "string");
       const grants = [{ map: "sheds", layer: "sheds", rights: 3 }];
       await world.api("PATCH", `members/${nina}/`, { body: { role: "editor", grants } });
       const users: { id: number }[] = (await world.api("GET", "members/")).json;
