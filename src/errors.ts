@@ -39,6 +39,7 @@ export const executionCodes = [
   "no_georeference",
   "file_column_required",
   "constraint_violated",
+  "project_full",
   "busy",
   "outcome_unknown",
   "internal",
@@ -200,3 +201,10 @@ export const required = (names: readonly string[]): Failure =>
 /** Some values of an object cannot be saved. */
 export const refusedValues = (reasons: Reasons, data: Readonly<Record<string, unknown>> = {}): Failure =>
   failed("invalid_value", "Some values cannot be saved.", { ...reasons.data, ...data });
+
+/** The message of an error; of an AggregateError, the message of its first error. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
+  if (error instanceof Error) return error.message || (error as { code?: string }).code || error.name;
+  return String(error);
+}

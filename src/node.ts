@@ -18,6 +18,7 @@ import { apiRoutes, olderRoutes } from "./api/routes.js";
 import type { Services } from "./api/services.js";
 import { restorePrefix } from "./backup/restore-backup.js";
 import { purgeBin } from "./catalog/bin-contents.js";
+import { FullProjects, measureProjects } from "./catalog/disk-use.js";
 import { startFileSweep } from "./catalog/file-sweep.js";
 import { backupAge, StoreWatch, whileOurs } from "./catalog/installation.js";
 import { KeptTexts } from "./catalog/kept-texts.js";
@@ -31,6 +32,7 @@ import { pruneChangeLog } from "./changes/prune.js";
 import { systemClock } from "./clock.js";
 import type { Config } from "./config.js";
 import { loadDocumentation } from "./docs/documentation.js";
+import { Health } from "./doctor/health.js";
 import { createFileExports } from "./export/file-exports.js";
 import { RenderQueue } from "./export/render-queue.js";
 import { TileExports } from "./export/tile-exports.js";
@@ -259,6 +261,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     clock: systemClock,
   });
 
+  const fullProjects = new FullProjects(db);
   const stopping = { isSaid: false };
   const services: Services = {
     config,
@@ -311,6 +314,9 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     drawnConditions: new DrawnConditions(systemClock),
     slowLayers: new SlowLayers(systemClock),
     slices: path.slices,
+    badLayers: path.badLayers,
+    health: new Health(config, systemClock),
+    fullProjects,
     tiles,
     tileAnswers: path.answers,
     vectorPlanner: path.vectorPlanner,
@@ -342,6 +348,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
       () => pruneInvitations(db),
       () => pruneJobs(db),
       () => pruneTallies(db),
+      () => measureProjects(db).then(() => fullProjects.read()),
     ],
     log,
   );

@@ -104,6 +104,8 @@ export interface TilePath<Answer> {
   readonly visuals: VisualCache;
   readonly planner: Planner;
   readonly slices: Slices;
+  /** Layers that cannot be drawn just now. */
+  readonly badLayers: Pick<BadLayers, "layers">;
   readonly memory: TileMemory;
   readonly addresses: AddressCache<Answer>;
   readonly tiles: TileService;
@@ -288,6 +290,7 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
   });
   return {
     ...{ changes, watchers, catalog, styles, visuals, planner, slices, memory, addresses, tiles, answers },
+    badLayers: bad,
     ...{ vectorPlanner, vectorTiles, vectorAnswers },
   };
 }

@@ -59,7 +59,7 @@ const order = [
   ["src/identify", "src/print", "src/search", "src/import", "src/export", "src/viewer", "src/http"],
   // The pages and their site; what builds them knows all that they tell of.
   ["src/docs"],
-  ["src/transfer-leftovers", "src/backup"],
+  ["src/transfer-leftovers", "src/backup", "src/doctor"],
   ["src/api/services"],
   ["src/api/request"],
   ["src/api/resources"],

@@ -149,25 +149,42 @@ export async function addMember(
       return { ...known, created: false };
     }
     if (accountId === undefined && hash === undefined) throw notFound(`user "${login}" in this project`);
-    const [account] =
-      accountId === undefined
-        ? await tx.query<Account>(
-            "insert into account (login, password_hash) values ($1, $2) returning id, login",
-            [login, hash],
-          )
-        : await tx.query<Account>("select id, login from account where id = $1 and login = $2", [
-            accountId,
-            login,
-          ]);
-    if (!account) throw notFound(`user "${login}"`);
-    await tx.execute("insert into membership (project_id, account_id, role) values ($1, $2, $3)", [
-      projectId,
-      account.id,
-      role,
+    if (accountId === undefined)
+      return { ...(await insertMember(tx, { login, passwordHash: hash!, projectId, role })), created: true };
+    const [account] = await tx.query<Account>("select id, login from account where id = $1 and login = $2", [
+      accountId,
+      login,
     ]);
-    return { ...account, created: accountId === undefined };
+    if (!account) throw notFound(`user "${login}"`);
+    await insertRole(tx, projectId, account.id, role);
+    return { ...account, created: false };
   });
 }
+
+/** A new account with a role in a project that has nobody of that login. @param member.passwordHash "" = nobody signs in by a password */
+export async function insertMember(
+  tx: Queryable,
+  {
+    login,
+    passwordHash,
+    projectId,
+    role,
+  }: Omit<NewMember, "password" | "accountId"> & { readonly passwordHash: string },
+): Promise<Account> {
+  const [account] = await tx.query<Account>(
+    "insert into account (login, password_hash) values ($1, $2) returning id, login",
+    [login, passwordHash],
+  );
+  await insertRole(tx, projectId, account!.id, role);
+  return account!;
+}
+
+const insertRole = (tx: Queryable, project: number, account: number, role: Role): Promise<unknown> =>
+  tx.execute("insert into membership (project_id, account_id, role) values ($1, $2, $3)", [
+    project,
+    account,
+    role,
+  ]);
 
 /**
  * The account with this login and password, if it is a member of the project. An unknown login takes as long as a wrong

@@ -26,30 +26,39 @@ export interface Invited {
 
 /**
  * Makes a link for a user of the project. An account that has a role in other projects, too, has its password for all of them,
- * so that no administrator of one of them may change it.
+ * so that no administrator of one of them may change it; nor of an operator's.
  * @throws Failure forbidden when the author is no administrator any more; not_found; invalid_value for an account of several projects
  */
 export function invite(
   db: Database,
   { projectId, accountId, by }: MemberChanged & { readonly accountId: number },
 ): Promise<Invitation> {
-  const secret = `mwi_${randomBytes(32).toString("base64url")}`;
   return db.transaction(async (tx) => {
     await requireAuthor(tx, projectId, by);
     await requireMember(tx, projectId, accountId);
-    if (!(await isOfOneProject(tx, accountId)))
+    if (!(await isOfProjectAlone(tx, accountId)))
       throw failed(
         "invalid_value",
-        "This user belongs to other projects, too: only the operator sets a new password.",
+        "This user belongs to other projects, too, or is an operator: only an operator sets a new password, by the command `user password`.",
       );
-    const [row] = await tx.query<{ endsAt: Date }>(
-      `insert into invitation (account_id, project_id, hash, ends_at) values ($1, $2, $3, now() + make_interval(days => $4))
-       on conflict (account_id) do update set project_id = excluded.project_id, hash = excluded.hash, ends_at = excluded.ends_at
-       returning ends_at as "endsAt"`,
-      [accountId, projectId, secretHash(secret), lastsDays],
-    );
-    return { secret, endsAt: row!.endsAt };
+    return writeInvitation(tx, projectId, accountId);
   });
+}
+
+/** Makes a link for a user of the project, whoever asks. */
+export async function writeInvitation(
+  tx: Queryable,
+  projectId: number,
+  accountId: number,
+): Promise<Invitation> {
+  const secret = `mwi_${randomBytes(32).toString("base64url")}`;
+  const [row] = await tx.query<{ endsAt: Date }>(
+    `insert into invitation (account_id, project_id, hash, ends_at) values ($1, $2, $3, now() + make_interval(days => $4))
+     on conflict (account_id) do update set project_id = excluded.project_id, hash = excluded.hash, ends_at = excluded.ends_at
+     returning ends_at as "endsAt"`,
+    [accountId, projectId, secretHash(secret), lastsDays],
+  );
+  return { secret, endsAt: row!.endsAt };
 }
 
 /** Whom a link is for; undefined when it does not count (any more). */
@@ -61,7 +70,7 @@ export async function invited(
   if (!pattern.test(secret)) return undefined;
   const [row] = await db.query<Invited>(
     `select a.id as "accountId", a.login from invitation i join account a on a.id = i.account_id
-     where i.hash = $1 and i.project_id = $2 and i.ends_at > now()
+     where i.hash = $1 and i.project_id = $2 and i.ends_at > now() and not a.is_operator
        and not exists (select from membership m where m.account_id = a.id and m.project_id <> i.project_id)`,
     [secretHash(secret), projectId],
   );
@@ -85,7 +94,7 @@ export async function acceptInvitation(
       accountId,
       secretHash(secret),
     ]);
-    if (used === 0 || !(await isOfOneProject(tx, accountId))) throw noInvitation();
+    if (used === 0 || !(await isOfProjectAlone(tx, accountId))) throw noInvitation();
     await tx.execute("update account set password_hash = $2 where id = $1", [accountId, passwordHash]);
   });
 }
@@ -120,10 +129,12 @@ export async function openInvitations(
 export const pruneInvitations = (db: Database): Promise<number> =>
   db.execute("delete from invitation where ends_at <= now()");
 
-async function isOfOneProject(tx: Queryable, accountId: number): Promise<boolean> {
-  const [row] = await tx.query<{ count: number }>(
-    "select count(*)::int as count from membership where account_id = $1",
+/** Whether the account has a role in one project, and nowhere else anything to say. */
+async function isOfProjectAlone(tx: Queryable, accountId: number): Promise<boolean> {
+  const [row] = await tx.query<{ alone: boolean }>(
+    `select (select count(*) from membership m where m.account_id = a.id) = 1 and not is_operator as alone
+     from account a where id = $1`,
     [accountId],
   );
-  return row!.count === 1;
+  return row?.alone ?? false;
 }

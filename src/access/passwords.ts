@@ -37,9 +37,9 @@ export async function hashPassword(password: string): Promise<string> {
   return hash(password, cost);
 }
 
-/** Whether the password matches the hash `stored`. Without `stored` it takes the same time and returns false. */
+/** Whether the password matches the hash `stored`. Without one, or an empty one, it takes the same time and returns false. */
 export async function verifyPassword(stored: string | undefined, password: string): Promise<boolean> {
   const tooLong = Buffer.byteLength(password) > maxBytes;
-  const matches = await verify(stored ?? dummyHash, tooLong ? "" : password);
-  return matches && stored !== undefined && !tooLong;
+  const matches = await verify(stored || dummyHash, tooLong ? "" : password);
+  return matches && !!stored && !tooLong;
 }

@@ -16,6 +16,7 @@ import { identifyOperations } from "./resources/identify.js";
 import { imageOperations } from "./resources/images.js";
 import { importOperations } from "./resources/import.js";
 import { importJobOperations } from "./resources/import-jobs.js";
+import { installationOperations } from "./resources/installation.js";
 import { invitationOperations } from "./resources/invitations.js";
 import { layerEditOperations } from "./resources/layer-edits.js";
 import { treeOperations } from "./resources/layer-tree.js";
@@ -96,6 +97,7 @@ const resources: readonly Operation[] = [
   ...exportOperations,
   ...tileExportOperations,
   ...healthOperations,
+  ...installationOperations,
   startOperation,
 ];
 

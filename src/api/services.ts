@@ -5,12 +5,14 @@ import type { Logins } from "../access/logins.js";
 import type { Sessions } from "../access/sessions.js";
 import type { TileKeys } from "../access/tile-keys.js";
 import type { Catalog } from "../catalog/catalog.js";
+import type { FullProjects } from "../catalog/disk-use.js";
 import type { StoreWatch } from "../catalog/installation.js";
 import type { KeptTexts } from "../catalog/kept-texts.js";
 import type { CdnHeaders } from "../cdn/headers.js";
 import type { ToldMarks } from "../cdn/told-marks.js";
 import type { ChangeLog, Changes } from "../changes/change-log.js";
 import type { Config } from "../config.js";
+import type { Health } from "../doctor/health.js";
 import type { FileExports } from "../export/export-content.js";
 import type { TileExports } from "../export/tile-exports.js";
 import type { BodyThreads } from "../features/body-threads.js";
@@ -37,6 +39,7 @@ import type { Redis } from "../storage/redis.js";
 import type { StyleCompiler } from "../style/compiler.js";
 import type { Icons } from "../style/pictures.js";
 import type { TileAnswers } from "../tiles/answers.js";
+import type { BadLayers } from "../tiles/bad-layers.js";
 import type { MapEvents } from "../tiles/map-events.js";
 import type { PictureFolder } from "../tiles/picture-folder.js";
 import type { Planner } from "../tiles/planner.js";
@@ -110,6 +113,12 @@ export interface Services {
   readonly drawnConditions: Pick<DrawnConditions, "of">;
   /** Layers that what is found at a place lacks for a while. */
   readonly slowLayers: SlowLayers;
+  /** Layers that this node cannot draw just now. */
+  readonly badLayers: Pick<BadLayers, "layers">;
+  /** What the installation needs, checked. */
+  readonly health: Pick<Health, "now">;
+  /** Projects that have used up what they may take of the disks. */
+  readonly fullProjects: Pick<FullProjects, "requireRoom" | "read">;
   readonly slices: Slices;
   /** The viewer's list of public maps. */
   readonly publicMaps: PublicMaps;

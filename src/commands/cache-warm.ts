@@ -6,7 +6,7 @@ import { operator } from "../access/rights.js";
 import { type Caller, type MapState, publicCaller } from "../catalog/state.js";
 import { changedAreas } from "../changes/changed-areas.js";
 import { counted } from "../counted.js";
-import { Failure } from "../errors.js";
+import { Failure, reasonOf } from "../errors.js";
 import { seenExtent, seenLayers } from "../export/tile-extent.js";
 import { selectTiles, type TileSelection } from "../export/tile-selection.js";
 import { type Region, regionOfBoth, regionOfBoxes } from "../geo/region.js";
@@ -22,7 +22,6 @@ import {
   type CommandEnvironment,
   CommandError,
   type CommandServices,
-  reasonOf,
   report,
   UsageError,
   withServices,

@@ -2,6 +2,7 @@ import type { Readable, Writable } from "node:stream";
 import type { Command } from "commander";
 import { propagateFromCommand } from "../changes/from-command.js";
 import { type Config, type ConfigSources, loadConfig } from "../config.js";
+import { reasonOf } from "../errors.js";
 import { readAddresses, type ServiceAddresses } from "../local-services/data-files.js";
 import { ensureLocalServices } from "../local-services/services.js";
 import { createLog, type Log } from "../log.js";
@@ -271,13 +272,6 @@ async function ensureSchema(db: Database, config: Config): Promise<void> {
   } finally {
     await client.end();
   }
-}
-
-/** The message of an error; of an AggregateError, the message of its first error. */
-export function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
-  if (error instanceof Error) return error.message || (error as { code?: string }).code || error.name;
-  return String(error);
 }
 
 /** Waits until no node answers with data from before a command's change. */

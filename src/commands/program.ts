@@ -1,9 +1,9 @@
 import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config.js";
-import { Failure } from "../errors.js";
+import { Failure, reasonOf } from "../errors.js";
 import { programName } from "../program-name.js";
 import { programBuild } from "../version.js";
-import { type CommandEnvironment, CommandError, reasonOf, say, UsageError } from "./environment.js";
+import { type CommandEnvironment, CommandError, say, UsageError } from "./environment.js";
 import { Interrupted } from "./interrupt.js";
 import { closedStatus, OutputClosed } from "./output.js";
 

@@ -1,9 +1,9 @@
 import { boxParameter, filterBox } from "../api/resources/object-parameters.js";
 import type { MapState } from "../catalog/state.js";
-import { Failure } from "../errors.js";
+import { Failure, reasonOf } from "../errors.js";
 import type { GeoEnvelope } from "../geo/envelope.js";
 import { maxZoom } from "../geo/tile.js";
-import { reasonOf, UsageError } from "./environment.js";
+import { UsageError } from "./environment.js";
 import { findLayer } from "./find-map.js";
 
 /** Options of commands that choose tiles or objects. */

@@ -9,6 +9,7 @@ import {
   removeMember,
   setPassword,
 } from "../access/accounts.js";
+import { setOperator } from "../access/operators.js";
 import { closeSessionsOf } from "../access/sessions.js";
 import { projectId } from "../catalog/projects.js";
 import type { Role } from "../catalog/state.js";
@@ -28,9 +29,11 @@ import {
 import { readPassword } from "./password.js";
 import { table } from "./table.js";
 
-/** mapwright user add | list | password | remove */
+/** mapwright user add | list | password | operator | remove */
 export function register(program: Command, env: CommandEnvironment): void {
-  const user = program.command("user").description("add, list and remove users, and change their passwords");
+  const user = program
+    .command("user")
+    .description("add, list and remove users, change their passwords, and name operators");
 
   user
     .command("add")
@@ -147,6 +150,34 @@ Examples:
         const { projects } = account;
         const where = projects.length > 1 ? `, in all of its projects: ${projects.join(", ")}` : "";
         report(env, command, { message: `${login} has a new password${where}.`, value: { login, projects } });
+      });
+    });
+
+  user
+    .command("operator")
+    .description("let a user administer the installation in the console, or no longer")
+    .argument("<login>")
+    .option("--project <code>", "a project of the user; needed when several have users of that login")
+    .option("--off", "no longer")
+    .addHelpText(
+      "after",
+      `
+An operator creates projects, sets what they may take of the disks, and sees how the installation is. What is in a project, and
+who is in it, is its administrators'. Only this command makes operators.
+
+Examples:
+  $ ${programName()} user operator anna --project city
+  $ ${programName()} user operator anna --off`,
+    )
+    .action(async (login: string, options: { project?: string; off?: boolean }, command: Command) => {
+      const isOne = options.off !== true;
+      await withServices(env, command, async ({ db }) => {
+        const account = await accountOf(db, login, options.project);
+        await setOperator(db, account.id, isOne);
+        report(env, command, {
+          message: `${login} is ${isOne ? "an operator" : "no operator"} of the installation.`,
+          value: { login, projects: account.projects, operator: isOne },
+        });
       });
     });
 

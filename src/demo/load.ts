@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { addMember } from "../access/accounts.js";
+import { setOperator } from "../access/operators.js";
 import type { NewColumn } from "../catalog/columns.js";
 import { createLayer } from "../catalog/layers.js";
 import { createMap, setPublication } from "../catalog/maps.js";
@@ -214,9 +215,12 @@ async function addUsers(deps: LoadDependencies, projectId: number): Promise<Demo
   const accounts: DemoAccount[] = [];
   for (const role of roles) {
     const password = newPassword();
-    const { created } = await addMember(deps.db, { login: role, password, projectId, role });
+    const { id, created } = await addMember(deps.db, { login: role, password, projectId, role });
     // An existing user keeps the password.
-    if (created) accounts.push({ login: role, password });
+    if (!created) continue;
+    accounts.push({ login: role, password });
+    // Who starts the server for the first time is shown the password, and runs it.
+    if (role === "admin") await setOperator(deps.db, id, true);
   }
   return accounts;
 }

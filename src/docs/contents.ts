@@ -69,7 +69,15 @@ export const sections: readonly Section[] = [
       ),
       group(
         "Watch it",
-        ...["health-and-metrics", "alerts", "fair-shares", "secrets", "load-tests", "troubleshooting"],
+        ...[
+          "operators",
+          "health-and-metrics",
+          "alerts",
+          "fair-shares",
+          "secrets",
+          "load-tests",
+          "troubleshooting",
+        ],
       ),
     ],
   },

@@ -14,6 +14,7 @@ export const workLock = {
   cdn: "hashtext('mapwright edge')",
   thinnings: "hashtext('mapwright thinnings')",
   backup: "hashtext('mapwright backup')",
+  diskUse: "hashtext('mapwright disk use')",
 } as const;
 
 const keyOf = (what: string, placeholder: string): string =>

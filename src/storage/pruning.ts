@@ -1,6 +1,6 @@
 import type { Log } from "../log.js";
 
-/** Runs the passes at that interval until it is stopped. Each deletes what would else grow for ever. */
+/** Runs the passes at that interval until it is stopped: most delete what would else grow for ever. */
 export function startPruning(
   passes: readonly (() => Promise<unknown>)[],
   log: Log,
@@ -8,7 +8,7 @@ export function startPruning(
 ): { stop(): void } {
   const timer = setInterval(() => {
     for (const pass of passes)
-      pass().catch((error: Error) => log.warn({ err: error }, "what is old could not be deleted"));
+      pass().catch((error: Error) => log.warn({ err: error }, "regular work failed; it is tried again"));
   }, everyMs);
   timer.unref();
   return { stop: () => clearInterval(timer) };

@@ -49,6 +49,12 @@ export class BadLayers {
     this.overruns = new Overruns(clock);
   }
 
+  /** All that are known, each once for each cause. */
+  get layers(): readonly MissingLayer[] {
+    const all = [...this.known.values()].map(({ layer }) => [`${layer.id} ${layer.cause}`, layer] as const);
+    return [...new Map(all).values()];
+  }
+
   /** The layers of the plan that are not to be tried now. */
   refused(plan: Drawn, zoom: number, { elsewhere, admitted }: Trial): readonly MissingLayer[] {
     if (this.known.size === 0) return none;

@@ -1,6 +1,6 @@
 import t from "tap";
 import { setGrant } from "../../src/access/grants.js";
-import { checkPostgres } from "../../src/commands/checks.js";
+import { checkPostgres } from "../../src/doctor/checks.js";
 import { addObject, makeMap, makeStyledLayer, square } from "../support/maps.js";
 import { startServer, waitFor } from "../support/server.js";
 

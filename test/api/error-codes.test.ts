@@ -122,6 +122,22 @@ const cases: Readonly<Record<ExecutionCode, Case>> = {
     data: { required: ["type"] },
   },
   unknown_type: { request: () => post("m/layers/l/structure/", { code: "new", type: "blob" }), data: {} },
+  project_full: {
+    request: async () => {
+      const { fullProjects } = server.nodes[0]!.services;
+      await server.sql.query(
+        "insert into project_disk_use (project_id, bytes, most_bytes) select id, 2, 1 from project",
+      );
+      await fullProjects.read();
+      try {
+        return await post("m/layers/l/objects/", { fields: { name: "x" } });
+      } finally {
+        await server.sql.query("update project_disk_use set most_bytes = null");
+        await fullProjects.read();
+      }
+    },
+    data: {},
+  },
   not_materialized: { request: () => post("m/layers/l/refresh/", {}), data: { type: "layer" } },
   import_failed: { request: () => raw("m/layers/l/import/", '{"type":"FeatureCollection"'), data: {} },
   unsupported_format: {

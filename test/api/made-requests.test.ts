@@ -7,6 +7,7 @@ import addFormats from "ajv-formats";
 import { SignJWT } from "jose";
 import sharp from "sharp";
 import t from "tap";
+import { createProject } from "../../src/catalog/projects.js";
 import { bodyOf } from "../support/answers.js";
 import { blockFont } from "../support/fonts.js";
 import { square } from "../support/maps.js";
@@ -38,6 +39,9 @@ const external = await new SignJWT({ sub: "viewer" })
   .sign(Buffer.from(secret));
 const admin = await server.token("admin");
 const viewer = await server.token("viewer");
+await server.sql.query("update account set is_operator = true where login = 'admin'");
+// What is made up for it may be too little for what others make.
+await createProject(server.nodes[0]!.services.db, { code: "spare" });
 const document: Schema = await (await fetch(`${server.url}/openapi.json`)).json();
 const png = await sharp({ create: { width: 20, height: 10, channels: 3, background: "#c00" } })
   .png()
@@ -170,6 +174,7 @@ async function makeWorld(code: string): Promise<Known> {
     point: ["5.5,5.5"],
     start_view: [[3, 4, 5.5, 6], null],
     base_map: ["builtin-dark", null],
+    most_bytes: [10 ** 12, null],
     zoom: [0, 12],
     field: ["pic"],
     phrase: ["x", "layer"],
@@ -235,6 +240,12 @@ const special: Readonly<Record<string, (world: Known) => Known>> = {
   }),
   "POST /api/2.8/{project}/history/{entry}/undo/": ({ named }) => ({ entry: named! }),
   "DELETE /api/2.8/{project}/keys/{id}/": ({ lasting }) => ({ id: lasting! }),
+  "POST /installation/projects/": (world) => ({
+    code: [`${world.map![0]}project`],
+    languages: [["en", "ru"]],
+    administrator: ["olga"],
+  }),
+  "PATCH /installation/projects/{code}/": () => ({ code: ["spare"], name: ["Name"] }),
   "POST /api/2.8/{project}/members/": (world) => ({
     login: [`${world.map![0]}new`],
     password: ["correct-horse"],

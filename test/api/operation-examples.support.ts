@@ -244,6 +244,21 @@ export async function walkOperations({ server, secret, password }: ExampleWorld)
   await ask("acceptInvitation", "POST invitation/", { body: { invitation, password: "battery-staple" } });
   await ask("removeMember", `DELETE members/${member}/`);
 
+  await ask("installation", "GET /installation/");
+  await ask("listProjects", "GET /installation/projects/");
+  await ask("addProject", "POST /installation/projects/", {
+    body: {
+      code: "harbour",
+      name: "Harbour",
+      languages: ["en", "ru"],
+      administrator: "olga",
+      most_bytes: 500_000_000,
+    },
+  });
+  await ask("setProject", "PATCH /installation/projects/town/", {
+    body: { name: "The town", most_bytes: 2_000_000_000 },
+  });
+
   const collection = {
     type: "FeatureCollection",
     features: [{ type: "Feature", properties: { species: "Elm", height: 9 }, geometry: geom }],
@@ -253,6 +268,9 @@ export async function walkOperations({ server, secret, password }: ExampleWorld)
   const jobPath = `main/layers/trees/import/${job}/`;
   while ((await ask("getImport", `GET ${jobPath}`)).state === "running") await delay(50);
   await ask("cancelImport", `DELETE ${jobPath}`);
+  const { checks, ...now } = await ask(undefined, "GET /installation/state/");
+  const known = checks.filter(({ name }: { name: string }) => ["PostgreSQL", "Redis"].includes(name));
+  examples.installationState = { answer: { checks: known, ...now } };
   await ask("importData", "POST main/layers/trees/import/", imported);
   await ask("exportObjects", "POST main/layers/trees/export/", {
     body: { format: "geojson", filter: "height > 10" },

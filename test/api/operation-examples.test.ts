@@ -7,6 +7,7 @@ import { addMember } from "../../src/access/accounts.js";
 import { loadExamples, type OperationExamples } from "../../src/api/request/examples.js";
 import { openApi } from "../../src/api/request/openapi.js";
 import { apiRoutes } from "../../src/api/routes.js";
+import { measureProjects } from "../../src/catalog/disk-use.js";
 import { createProject } from "../../src/catalog/projects.js";
 import { startServer } from "../support/server.js";
 import { walkOperations } from "./operation-examples.support.js";
@@ -35,6 +36,8 @@ for (const [login, role] of [
   ["boris", "viewer"],
 ] as const)
   await addMember(services.db, { login, password, projectId, role });
+await services.db.execute("update account set is_operator = true where login = 'anna'");
+await measureProjects(services.db);
 await services.changes.propagate();
 
 const walked: OperationExamples = await walkOperations({ server, secret, password });

@@ -20,7 +20,11 @@ export type Need =
   | "read with token"
   | "edit objects"
   | "edit structure"
-  | "administer";
+  | "administer"
+  /** A session of any project. */
+  | "session"
+  /** To be an operator of the installation, as the administrator is here. */
+  | "operate";
 
 /** What the rights count on; default: the layer of the path, else its map, else the project. */
 export type Place = "project" | "map" | "layer";
@@ -110,6 +114,20 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
   "GET /metrics": { need: "nothing" },
   "GET /openapi.json": { need: "nothing" },
   "GET /api/2.8/": { need: "nothing" },
+
+  "GET /installation/": { need: "session" },
+  "GET /installation/projects/": { need: "operate" },
+  "POST /installation/projects/": {
+    need: "operate",
+    body: { code: "elsewhere", administrator: "any" },
+    fresh: async ({ code }) => ({ body: { code: code(), administrator: "any" } }),
+  },
+  "PATCH /installation/projects/:code/": {
+    need: "operate",
+    params: { code: "elsewhere" },
+    body: { name: "E" },
+  },
+  "GET /installation/state/": { need: "operate" },
 
   "GET /": { need: "nothing" },
   "GET /embed": { need: "nothing" },

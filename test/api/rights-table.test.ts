@@ -2,6 +2,7 @@ import sharp from "sharp";
 import t from "tap";
 import { addMember } from "../../src/access/accounts.js";
 import { setGrant } from "../../src/access/grants.js";
+import { setOperator } from "../../src/access/operators.js";
 import { viewerRoutesOf } from "../../src/api/resources/viewer.js";
 import { apiRoutes } from "../../src/api/routes.js";
 import type { Services } from "../../src/api/services.js";
@@ -78,6 +79,8 @@ for (const login of ["viewer", "editor", "admin"]) {
   const [row] = await db.query<{ id: number }>("select id from account where login = $1", [login]);
   accounts.set(login, row!.id);
 }
+
+await setOperator(db, accounts.get("admin")!, true);
 
 /** A session for one request, since some requests end theirs. */
 async function tokenOf(who: Who): Promise<string | undefined> {
@@ -253,7 +256,10 @@ const cases: Case[] = routes.flatMap((route) => {
   return endpoint ? [{ ...route, endpoint, place: endpoint.on ?? placeOf(route.path) }] : [];
 });
 
-const bitOf: Record<Exclude<Need, "nothing" | "good token" | "membership">, number> = {
+const bitOf: Record<
+  Exclude<Need, "nothing" | "good token" | "membership" | "session" | "operate">,
+  number
+> = {
   read: Right.read,
   look: Right.read,
   "read with token": Right.read,
@@ -268,6 +274,8 @@ function refusal({ endpoint: { need }, place }: Case, who: Who, map: MapCode): n
   const isOfProject = who !== "made-up token" && who !== "stranger";
   if (need === "look" && !isOfProject && callers.public[map][place === "map" ? 0 : 1]) return undefined;
   if (who === "made-up token") return 401;
+  if (need === "session" || need === "operate")
+    return who === "public" ? 401 : need === "session" || who === "admin" ? undefined : 403;
   if (who === "stranger") return 403;
   if (need === "good token") return undefined;
   const rights = callers[who];

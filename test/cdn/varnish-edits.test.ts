@@ -1,7 +1,7 @@
 import t from "tap";
 import { freePort, startVarnish } from "../../bench/caches.js";
-import { checkCdn } from "../../src/commands/check-cdn.js";
 import { type Config, loadConfig } from "../../src/config.js";
+import { checkCdn } from "../../src/doctor/check-cdn.js";
 import { addObject, makeMap, makeStyledLayer, square } from "../support/maps.js";
 import { startServer, waitFor } from "../support/server.js";
 

@@ -1,6 +1,6 @@
 import t from "tap";
-import { checkDifferences } from "../../src/commands/check-clocks.js";
-import { checkDisk, checkRoom } from "../../src/commands/check-disk.js";
+import { checkDifferences } from "../../src/doctor/check-clocks.js";
+import { checkDisk, checkRoom } from "../../src/doctor/check-disk.js";
 
 /** What `doctor` says of clocks and disks; no test may set a clock or fill a disk of this machine. */
 

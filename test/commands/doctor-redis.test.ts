@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { type AddressInfo, createServer as listening, type Server } from "node:net";
 import t from "tap";
-import { checkRedis } from "../../src/commands/check-redis.js";
+import { checkRedis } from "../../src/doctor/check-redis.js";
 import { RedisServers } from "../support/redis-servers.js";
 
 /** What `doctor` says of Redis, whatever stands behind the address, and in time. */

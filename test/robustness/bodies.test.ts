@@ -13,6 +13,7 @@ const server = await startServer();
 t.teardown(() => server.stop());
 const { port, services } = server.nodes[0]!;
 const [admin, viewer] = [await server.token("admin"), await server.token("viewer")];
+await server.sql.query("update account set is_operator = true where login = 'admin'");
 await makeMap(server, "m");
 await makeFileLayer(server, "l");
 const object = await makeObject(server, "l", { name: "a" });
@@ -45,6 +46,7 @@ const parts: Readonly<Record<string, string>> = {
   object: String(object),
   file: "1",
   path: "a.png",
+  code: "p",
 };
 const { paths } = (await safe.ask("/openapi.json")).json;
 for (const [path, methods] of Object.entries<any>(paths)) {

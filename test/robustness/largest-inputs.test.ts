@@ -33,6 +33,7 @@ t.teardown(() => server.stop());
 const { services } = server.nodes[0]!;
 const { sql } = server;
 const [admin, editor] = [await server.token("admin"), await server.token("editor")];
+await server.sql.query("update account set is_operator = true where login = 'admin'");
 const folder = await mkdtemp(join(tmpdir(), "mapwright-largest-"));
 t.teardown(() => rm(folder, { recursive: true, force: true }));
 
@@ -230,6 +231,24 @@ const entries: Readonly<Record<string, () => Promise<readonly Entry[]> | readonl
     const { id } = (await server.api("POST", "keys/", { token: admin, body: { name: "any" } })).json;
     return [get(`keys/${id}/`, { token: admin, clients: 1 })];
   },
+  "GET /installation/": () => [get("/installation/", { token: admin })],
+  "GET /installation/projects/": () => [get("/installation/projects/", { token: admin })],
+  "POST /installation/projects/": async () => [
+    await json(
+      "/installation/projects/",
+      {
+        code: "large",
+        name: "n".repeat(10_000),
+        languages: times(100, (n) => `l${n}`),
+        administrator: "l".repeat(128),
+      },
+      { token: admin, status: [200, 500] },
+    ),
+  ],
+  "PATCH /installation/projects/:code/": async () => [
+    await json("/installation/projects/p/", { name: "n".repeat(60_000) }, { token: admin, status: [500] }),
+  ],
+  "GET /installation/state/": () => [get("/installation/state/", { token: admin, clients: 1 })],
   "GET P/members/": () => [get("members/", { token: admin })],
   "POST P/members/": async () => [
     await json(

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import t, { type Test } from "tap";
-import { checkPostgres } from "../../src/commands/checks.js";
+import { checkPostgres } from "../../src/doctor/checks.js";
 import { openDatabase } from "../../src/storage/postgres.js";
 import { Clusters } from "../support/clusters.js";
 import { freshDatabase } from "../support/database.js";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
-import { checkHosts } from "../../src/commands/check-hosts.js";
-import { checkPostgres } from "../../src/commands/checks.js";
+import { checkHosts } from "../../src/doctor/check-hosts.js";
+import { checkPostgres } from "../../src/doctor/checks.js";
 import { Clusters } from "../support/clusters.js";
 import { makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
 import { picture } from "../support/pictures.js";

@@ -142,6 +142,25 @@ const importResult = z
   })
   .describe("What an import has done; only in its answer");
 
+const installationProject = z.object({
+  code: z.string(),
+  name: z.string(),
+  languages: z.array(z.string()),
+  maps: z.int(),
+  layers: z.int(),
+  users: z.int(),
+  bytes: z.int().nullable().describe("What it takes of the disks; null = it was not measured yet"),
+  measured: z.iso.datetime().nullable(),
+  most_bytes: z.int().nullable().describe("The most that it may take; null = as much as there is"),
+});
+
+const invitation = z.object({
+  invitation: z
+    .string()
+    .describe("The invitation itself: in the answer that has just made it, and never again"),
+  expires: z.iso.datetime(),
+});
+
 const schemas = {
   Token: z.object({ token: z.string().describe("The session token; empty after logout") }),
   Map: z.object({
@@ -275,12 +294,58 @@ const schemas = {
       .describe("The key itself: in the answer that has just made it, and never again")
       .optional(),
   }),
-  Invitation: z.object({
-    invitation: z
-      .string()
-      .describe("The invitation itself: in the answer that has just made it, and never again"),
-    expires: z.iso.datetime(),
+  InstallationProject: installationProject,
+  NewInstallationProject: installationProject.extend({ invitation }),
+  InstallationState: z.object({
+    checks: z
+      .array(
+        z.object({
+          name: z.string(),
+          ok: z.boolean(),
+          found: z.string(),
+          advice: z.string().nullable().describe("What to do about a problem, or better"),
+        }),
+      )
+      .describe("As of the command `doctor`"),
+    checked: z.iso.datetime().describe("When"),
+    imports: z
+      .array(
+        z.object({
+          project: z.string(),
+          map: z.string(),
+          layer: z.string(),
+          login: z.string().describe("Who began it"),
+          state: z.enum(["running", "done", "failed", "cancelled"]),
+          rows: z.int().describe("Features that were read so far"),
+          created: z.iso.datetime(),
+          finished: z.iso.datetime().nullable(),
+        }),
+      )
+      .describe("Asynchronous imports of the last day: those that run first, then the latest"),
+    layers: z
+      .array(
+        z.object({
+          project: z.string(),
+          map: z.string(),
+          layer: z.string(),
+          cause: z
+            .enum([
+              "file",
+              "source",
+              "style",
+              "statistics",
+              "plugin",
+              "database",
+              "overrun",
+              "size",
+              "failure",
+            ])
+            .describe("`overrun` = it takes too long to draw"),
+        }),
+      )
+      .describe("Layers that tiles of the node that answers lack just now"),
   }),
+  Invitation: invitation,
   Member: z.object({
     id: id.describe("0 = the public"),
     login: z.string().describe("`public` = everybody, also without a session"),

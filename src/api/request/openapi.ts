@@ -18,6 +18,7 @@ const id = { type: "integer" };
 /** Path parameters. */
 const pathParameters: Readonly<Record<string, { schema: JsonSchema; description: string }>> = {
   project: { schema: code, description: "Code of the project" },
+  code: { schema: code, description: "Code of the project" },
   map: { schema: code, description: "Code of the map" },
   layer: { schema: code, description: "Code of the layer" },
   folder: { schema: code, description: "Code of the folder" },

@@ -34,6 +34,7 @@ export async function receive<Out>(
     const context: MapContext = { project: map.project, map, caller, view: viewOf(request, map.project) };
     const layer = permittedLayer(context, request, toEditObjects);
     check(layer);
+    services.fullProjects.requireRoom(map.project);
     return { ...context, layer };
   });
 }

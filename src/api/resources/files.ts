@@ -210,7 +210,7 @@ export const fileOperations: readonly Operation[] = [
     changes: objectResource,
     body: fileBody,
     answer: answers("The stored file.", ref("File")),
-    refuses: ["file_column_required", "invalid_value"],
+    refuses: ["file_column_required", "invalid_value", "project_full"],
     handle: attach,
   }),
   operation({

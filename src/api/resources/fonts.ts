@@ -148,7 +148,7 @@ export const fontOperations: readonly Operation[] = [
     changes: fontResource,
     body: fontBody,
     answer: answers("The font.", ref("Font")),
-    refuses: ["invalid_value", "unsupported_format"],
+    refuses: ["invalid_value", "unsupported_format", "project_full"],
     handle: put,
   }),
   operation({

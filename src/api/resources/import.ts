@@ -169,6 +169,7 @@ export const importOperations: readonly Operation[] = [
       headers: { Location: "Path of the import" },
     },
     refuses: [
+      "project_full",
       "import_failed",
       "unsupported_format",
       "no_georeference",

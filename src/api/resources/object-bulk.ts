@@ -43,6 +43,8 @@ const body: BodyDefinition<readonly unknown[]> = {
   read: async (request) => parseJsonList(await request.body.bytes(), request.body.limits),
 };
 
+const created = bulkOperations.indexOf("create");
+
 async function edits(
   request: Request,
   services: Services,
@@ -53,6 +55,7 @@ async function edits(
   const languages = languagesOf(map, lng);
   const plan = await sentBulk(request, services, { caller, body, rules: { srid, languages, layer } });
   ignored.addHeader(plan.ignored);
+  if (plan.operations.includes(created)) services.fullProjects.requireRoom(map.project);
   const { ids, receipt } = await editInBulk(services.db, layer, {
     plan,
     language: languages.own,
@@ -107,6 +110,7 @@ export const objectBulkOperations: readonly Operation[] = [
       "required_parameters",
       "invalid_geometry",
       "constraint_violated",
+      "project_full",
     ],
     handle: edits,
   }),

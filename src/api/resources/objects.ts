@@ -96,6 +96,7 @@ async function create(
   { query, body, ignored }: Write<typeof createBody>,
 ): Promise<Reply> {
   const { map, layer, caller } = await editableContext(request, services);
+  services.fullProjects.requireRoom(map.project);
   const parameters = query();
   const shape = wholeShape(map, layer, parameters);
   const rules = { layer, languages: shape.languages, srid: parameters.geomSR };
@@ -170,7 +171,7 @@ export const objectOperations: readonly Operation[] = [
     query: objectParameters,
     body: jsonObject(createBody, sizes.data),
     answer: object,
-    refuses: writeRefusals,
+    refuses: [...writeRefusals, "project_full"],
     handle: create,
   }),
   operation({

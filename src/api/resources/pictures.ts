@@ -168,7 +168,7 @@ const pictureResource: Resource = {
 };
 
 const picturesPath = `${projectPath}/pictures`;
-const refusals = ["invalid_value", "unsupported_format"] as const;
+const refusals = ["invalid_value", "unsupported_format", "project_full"] as const;
 
 export const pictureOperations: readonly Operation[] = [
   operation({

@@ -65,7 +65,7 @@ async function openSession(
   services: Services,
   project: ProjectState,
   account: Account & Partial<AuthenticatedAccount>,
-  more: Partial<Pick<Session, "grantedBy" | "origin">> = {},
+  more: Partial<Pick<Session, "grantedBy" | "origin" | "isExternal">> = {},
 ): Promise<Reply> {
   const token = await services.sessions.open({
     accountId: account.id,
@@ -101,7 +101,7 @@ async function externalLogin(request: Request, services: Services): Promise<Repl
   const login = await services.externalTokens.loginOf(token, project.code);
   const account = login === undefined ? undefined : await findMember(services.db, project.id, login);
   if (!account) throw forbidden("The external token is not accepted.");
-  return openSession(services, project, account);
+  return openSession(services, project, account, { isExternal: true });
 }
 
 /** @param caller must be signed in */

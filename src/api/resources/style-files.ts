@@ -32,6 +32,7 @@ export const authorizedBy =
     const caller = token === undefined ? publicCaller : await callerOfToken(token, services, project);
     if (caller.accountId !== null) noteKnownCaller(request, caller);
     requireProjectRight(project, caller, Right.administer);
+    services.fullProjects.requireRoom(project);
     return { project, caller };
   };
 

@@ -2,6 +2,7 @@ import type { Locale } from "./attributes.js";
 import { button, h, icon } from "./dom.js";
 import { type PictureEntry, showLightbox } from "./lightbox.js";
 import type { AttachedFile } from "./map-server.js";
+import { sizeText } from "./size-text.js";
 
 /** The files of an object: pictures to look at, others to download. */
 
@@ -92,16 +93,3 @@ const fileEntries = (files: readonly AttachedFile[], source: AttachmentSource, l
       h("small", {}, sizeText(file.size, locale.language)),
     ),
   );
-
-const units = ["byte", "kilobyte", "megabyte", "gigabyte"] as const;
-
-function sizeText(bytes: number, language: string): string {
-  const step = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, bytes)) / 3)));
-  const format = new Intl.NumberFormat(language, {
-    style: "unit",
-    unit: units[step]!,
-    unitDisplay: "short",
-    maximumSignificantDigits: 3,
-  });
-  return format.format(bytes / 1_000 ** step);
-}

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { square } from "../../support/maps.js";
-import type { Step, World } from "../world.js";
+import { login, type Step, type World } from "../world.js";
 
 /** What operators do: health, metrics, descriptions, and every command. */
 
@@ -21,6 +21,7 @@ const uses: Readonly<Record<string, (world: World) => Promise<string>>> = {
     (
       await world.mapwright(["user", "password", "eve", "--project", "second", "--json"], "correct-horse-2\n")
     ).toString(),
+  "user operator": (world) => typed(world, "user", "operator", "eve", "--project", "second", "--json"),
   "map create": (world) =>
     typed(world, "map", "create", "second", "m", "--name", "M", "--unpublished", "--group-layers", "--json"),
   "map list": (world) => typed(world, "map", "list", "second", "--json"),
@@ -114,6 +115,7 @@ const says: Readonly<Record<string, RegExp>> = {
   "project create": /"project":"second"/,
   "project list": /"town"/,
   "project base-map": /"project":"second","base"/,
+  "user operator": /"login":"eve".*"operator":true/,
   "user add": /"login":"eve".*"created":true/,
   "user list": /"eve"/,
   "user password": /"login":"eve"/,
@@ -199,6 +201,44 @@ export const operatingSteps: readonly Step[] = [
         { ok: true },
         "a raster is drawn as the server draws it",
       );
+    },
+  },
+  {
+    name: "operators make projects, and see how the installation is",
+    also: true,
+    walk: async (t, world) => {
+      const headers = { "x-token": world.token };
+      const ask = async (method: string, path: string, body?: object) =>
+        (await world.ask(method, `/installation/${path}`, { headers, ...(body && { body }) })).json;
+      t.same(await ask("GET", ""), { operator: false });
+      await world.mapwright(["user", "operator", login]);
+      t.same(await ask("GET", ""), { operator: true });
+      const made = {
+        code: "port",
+        name: "Port",
+        languages: ["en", "de"],
+        administrator: "pia",
+        most_bytes: 10 ** 9,
+      };
+      const { invitation } = (await ask("POST", "projects/", made)).invitation;
+      const body = { invitation, password: "battery-staple" };
+      t.same((await world.ask("POST", "/api/2.8/port/invitation/", { body })).json, { login: "pia" });
+      t.match(await ask("PATCH", "projects/port/", { name: "The port", most_bytes: null }), {
+        most_bytes: null,
+      });
+      const projects: { code: string }[] = await ask("GET", "projects/");
+      t.match(
+        projects.find(({ code }) => code === "port"),
+        { name: "The port", users: 1 },
+      );
+      const state = await ask("GET", "state/");
+      t.same(
+        state.checks.filter(({ ok }: { ok: boolean }) => !ok),
+        [],
+      );
+      await world.mapwright(["user", "operator", login, "--off"]);
+      await world.ask("GET", "/installation/projects/", { headers, status: 403 });
+      await world.mapwright(["project", "delete", "port", "--yes"]);
     },
   },
   {

@@ -19,6 +19,7 @@ import { Home } from "./home.js";
 import { HomeActions } from "./home-actions.js";
 import { Importer } from "./importer.js";
 import { InTheWay } from "./in-the-way.js";
+import { InstallationOpening } from "./installation-opening.js";
 import { MapCanvas } from "./map-canvas.js";
 import { MapEdits } from "./map-edits.js";
 import { MapWatch } from "./map-watch.js";
@@ -70,6 +71,7 @@ export class Console {
   private readonly actions: TreeActions;
   private readonly publishing: Publishing;
   private readonly people: PeopleOpening;
+  private readonly installation: InstallationOpening;
   private readonly signIns: SignIns;
   private readonly navigation: Navigation;
   private readonly watch: MapWatch;
@@ -150,6 +152,7 @@ export class Console {
         ownRightsChanged: () => void this.navigation.show(parseAddress(location.hash)),
       },
     );
+    this.installation = new InstallationOpening({ server, edits, locale, root, toasts: dialogs.toasts });
     const whoSees = ({ map }: MapId, layer: string) => this.openPeople({ map, layer });
     this.watch = new MapWatch(
       { place, server, map, canvas, objects },
@@ -178,12 +181,16 @@ export class Console {
       popup,
     });
     this.header = new Header(
-      { place, signIns, t, language: parts.language, dataLanguages: parts.dataLanguages },
+      {
+        ...{ place, signIns, t, language: parts.language, dataLanguages: parts.dataLanguages },
+        isOperator: (login, project) => this.installation.isOperator(login, project),
+      },
       {
         publish: () => void this.publishing.publish(),
         signIn: () => void this.signIn(),
         signOut: () => void this.signOut(),
         people: () => this.openPeople(),
+        installation: () => void this.installation.open(place.projectCode!),
         choose: (mapId) => void this.navigation.go(mapId),
         languageChanged: () => void map.reload(),
       },
@@ -266,6 +273,9 @@ export class Console {
 
   private showHeader(): void {
     this.header.show();
+    void this.installation.look(this.signIns.login, this.place.projectCode).then((isOther) => {
+      if (isOther) this.header.show();
+    });
     this.drop.tell(this.place.title);
   }
 

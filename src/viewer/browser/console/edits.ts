@@ -15,6 +15,8 @@ export interface EditOptions {
   readonly key?: string;
   /** The ETag of what it is meant for; of another state the server changes nothing (412). */
   readonly match?: string | undefined;
+  /** Whether it is about the installation, and not about the project whose session is used. */
+  readonly isInstallation?: boolean;
   /** Whether it is not worth asking to sign in. */
   readonly isQuiet?: boolean;
 }
@@ -94,9 +96,12 @@ export class Edits {
     project: string,
     method: string,
     segments: readonly string[],
-    { query = {}, body, form, key, match, isQuiet = false }: EditOptions = {},
+    { query = {}, body, form, key, match, isInstallation = false, isQuiet = false }: EditOptions = {},
   ): Promise<Read<T>> {
-    const address = withQuery(`api/2.8/${path(project, ...segments)}`, query);
+    const address = withQuery(
+      isInstallation ? path("installation", ...segments) : `api/2.8/${path(project, ...segments)}`,
+      query,
+    );
     const work = async () => {
       const init = {
         method,

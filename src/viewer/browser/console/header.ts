@@ -15,12 +15,15 @@ export interface HeaderParts {
   readonly t: Translate;
   readonly language: Language;
   readonly dataLanguages: DataLanguages;
+  /** Whether that user of the project is an operator. */
+  readonly isOperator: (login: string | undefined, project: string | undefined) => boolean;
 }
 export interface HeaderEvents {
   publish(): void;
   signIn(): void;
   signOut(): void;
   people(): void;
+  installation(): void;
   choose(mapId: MapId): void;
   /** Names are to be read in another language. */
   languageChanged(): void;
@@ -85,7 +88,11 @@ export class Header {
     const maySee = login !== undefined && place.mayAdminister;
     this.people.hidden = !maySee;
     const press = () => this.events.people();
-    toolbar.showUser(login, maySee ? [{ label: t("people"), press }] : []);
+    const installation = { label: t("installation"), press: () => this.events.installation() };
+    toolbar.showUser(login, [
+      ...(maySee ? [{ label: t("people"), press }] : []),
+      ...(this.parts.isOperator(login, code) ? [installation] : []),
+    ]);
     toolbar.languages.showData(project?.languages ?? [], code && dataLanguages.of(code));
     toolbar.main.hidden = mapId === undefined;
     // With its path: the page has a base, from which fragments alone would lead away.

@@ -21,6 +21,7 @@ const byCode: Readonly<Record<string, TextKey>> = {
   invalid_style: "problemStyle",
   code_exists: "problemCode",
   constraint_violated: "problemConstraint",
+  project_full: "problemFull",
 };
 const byStatus: Readonly<Record<number, TextKey>> = {
   0: "failedOffline",
@@ -34,7 +35,15 @@ const byStatus: Readonly<Record<number, TextKey>> = {
   503: "busyServer",
 };
 /** Of these the server's words say nothing more. */
-const plain = new Set<number | string | undefined>([0, 401, 403, 503, "internal", "unsupported_format"]);
+const plain = new Set<number | string | undefined>([
+  0,
+  401,
+  403,
+  503,
+  "internal",
+  "unsupported_format",
+  "project_full",
+]);
 
 /** The session, the connection, or what is between: with the last two nobody knows what was done. */
 const passing = [0, 401, 429, 502, 503, 504];

@@ -1,140 +1,18 @@
-import { button, h, icon } from "../../dom.js";
-import type { TextKey, Translate } from "../../texts.js";
-import { showDialog } from "../../tools/dialog.js";
-import { keepFocus } from "../focus.js";
 import type { PeopleParts } from "../people-parts.js";
-import { problemText } from "../problem.js";
-import { Turns } from "../turns.js";
+import { TabbedDialog, type TabView } from "../tabbed-dialog.js";
 import type { PeopleStore } from "./people-store.js";
 
-/** What is shown in the dialog. */
-export interface View {
-  readonly tab: Tab;
-  /** Default: that of the tab. */
-  readonly title?: string;
-  /** Default: it is the first of its tab. */
-  readonly back?: () => View;
-  /** As it is now; called after each change. */
-  render(): readonly HTMLElement[];
-}
 export type Tab = "people" | "keys";
+/** What is shown in the dialog. */
+export type View = TabView<Tab>;
 
-const tabTexts: Readonly<Record<Tab, TextKey>> = { people: "peopleTab", keys: "keysTab" };
-
-/** The dialog: its tabs, the view that is shown, and what is said about changes. */
-export class Frame {
-  readonly dialog: HTMLDialogElement;
-  readonly t: Translate;
-  private readonly tabs: Readonly<Record<Tab, HTMLButtonElement>>;
-  private readonly bar = h("div", { class: "people-bar" });
-  private readonly content: HTMLElement;
-  private readonly problem = h("p", { class: "problem", role: "alert" });
-  private readonly note = h("p", { class: "hint people-note", role: "status" });
-  private readonly turns = new Turns();
-  private view: View | undefined;
-
+/** The dialog for people and keys. */
+export class Frame extends TabbedDialog<Tab> {
   constructor(
-    readonly parts: PeopleParts,
+    override readonly parts: PeopleParts,
     readonly store: PeopleStore,
-    /** The first view of a tab. */
     first: (tab: Tab) => View,
   ) {
-    const { t } = parts.locale;
-    this.t = t;
-    const tab = (name: Tab) =>
-      button(
-        { class: "style-tab", role: "tab", id: `people-tab-${name}`, "aria-controls": "people-content" },
-        () => this.go(first(name)),
-        t(tabTexts[name]),
-      );
-    this.tabs = { people: tab("people"), keys: tab("keys") };
-    const list = h("div", { class: "style-tabs", role: "tablist", "aria-label": t("people") });
-    list.append(...Object.values(this.tabs));
-    list.addEventListener("keydown", ({ key }) => {
-      if (key !== "ArrowLeft" && key !== "ArrowRight") return;
-      const other = this.view?.tab === "keys" ? "people" : "keys";
-      this.go(first(other));
-      this.tabs[other].focus();
-    });
-    this.content = h("div", { class: "people-content", role: "tabpanel", id: "people-content" });
-    this.dialog = showDialog(parts, t("people"), list, this.bar, this.content, this.problem, this.note);
-    this.dialog.classList.add("people-dialog");
+    super(parts, "people", { people: "peopleTab", keys: "keysTab" }, first);
   }
-
-  get isOpen(): boolean {
-    return this.dialog.open;
-  }
-
-  go(view: View): void {
-    this.view = view;
-    this.problem.textContent = "";
-    this.note.textContent = "";
-    const { title, back, tab } = view;
-    for (const [name, element] of Object.entries(this.tabs)) {
-      element.setAttribute("aria-selected", String(name === tab));
-      element.tabIndex = name === tab ? 0 : -1;
-    }
-    this.content.setAttribute("aria-labelledby", `people-tab-${tab}`);
-    const heading = title !== undefined && h("h3", { tabindex: -1 }, title);
-    this.bar.hidden = !heading;
-    this.bar.replaceChildren(
-      ...(back
-        ? [
-            button(
-              { class: "icon-button", "aria-label": this.t("back"), title: this.t("back") },
-              () => this.go(back()),
-              icon("back"),
-            ),
-          ]
-        : []),
-      ...(heading ? [heading] : []),
-    );
-    this.content.replaceChildren();
-    this.render();
-    this.content.scrollTop = 0;
-    if (heading) heading.focus();
-    else this.tabs[tab].focus();
-  }
-
-  /** Shows the view as it is now; what had the focus has it again. */
-  render(): void {
-    const { view } = this;
-    if (!view || !this.isOpen) return;
-    const { activeElement: one } = document;
-    const key = one instanceof HTMLElement && this.content.contains(one) ? one.dataset.key : undefined;
-    this.content.replaceChildren(...view.render());
-    if (key !== undefined)
-      this.content
-        .querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`)
-        ?.focus({ preventScroll: true });
-    keepFocus(this.tabs[view.tab]);
-  }
-
-  /** Changes something in its turn, and shows what it is then. @returns false when it went wrong, which is told */
-  work(change: () => Promise<void>, done: TextKey = "objectSaved"): Promise<boolean> {
-    this.problem.textContent = "";
-    this.note.textContent = "";
-    const isDone = this.turns.take(change).then(
-      () => true,
-      (error: unknown) => {
-        this.problem.textContent = problemText(error, this.t);
-        return false;
-      },
-    );
-    return isDone.then((isGood) => {
-      if (isGood) this.note.textContent = this.t(done);
-      // While more is to come, what the user has chosen stays as it is.
-      if (this.turns.areOver) this.render();
-      return isGood;
-    });
-  }
-
-  /** Tells in the view what went wrong. */
-  tell(error: unknown): void {
-    this.problem.textContent = problemText(error, this.t);
-  }
-
-  readonly say = (text: string): void => {
-    this.note.textContent = text;
-  };
 }

@@ -1,8 +1,8 @@
 import { hostsOf } from "../database-hosts.js";
+import { reasonOf } from "../errors.js";
 import { adviceOnRefusal } from "../storage/connection-errors.js";
 import { askHost, type HostState } from "../storage/primary.js";
 import { bad, type Check, good } from "./check.js";
-import { reasonOf } from "./environment.js";
 
 /** What each server is, where DATABASE_URL names several. */
 export async function checkHosts(address: string): Promise<Check[]> {

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Config } from "../config.js";
+import { reasonOf } from "../errors.js";
 import { mercatorHalf } from "../geo/tile.js";
 import { startRenderHost } from "../hosts/render.js";
 import { createLog } from "../log.js";
@@ -10,7 +11,6 @@ import { openBlobs } from "../storage/open-blobs.js";
 import { mapSource } from "../style/mapnik-xml.js";
 import { rasterDatasources, rasterStyle } from "../tiles/raster-drawing.js";
 import { bad, type Check, good } from "./check.js";
-import { reasonOf } from "./environment.js";
 
 /** The check of `mapwright doctor` that draws a raster layer as the server does. */
 

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { compareStore, isForeign, storeProblems } from "../catalog/installation.js";
 import type { Config } from "../config.js";
+import { reasonOf } from "../errors.js";
 import { inTime } from "../in-time.js";
 import { programName } from "../program-name.js";
 import type { BlobStore } from "../storage/blob-store.js";
@@ -9,7 +10,6 @@ import { openBlobs, placeOf, s3Options } from "../storage/open-blobs.js";
 import { S3Failure } from "../storage/s3-failure.js";
 import { bad, type Check, good } from "./check.js";
 import { connected } from "./checks.js";
-import { reasonOf } from "./environment.js";
 
 /** The checks of `mapwright doctor` that look at the files of the installation. */
 

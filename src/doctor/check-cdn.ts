@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { purgeServicesOf } from "../cdn/purge-services.js";
 import type { Config } from "../config.js";
+import { reasonOf } from "../errors.js";
 import { programName } from "../program-name.js";
 import { bad, type Check, good } from "./check.js";
 import { connected } from "./checks.js";
-import { reasonOf } from "./environment.js";
 
 /** The check of `mapwright doctor` that looks at the cache in front of the server. */
 

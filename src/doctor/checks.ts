@@ -6,6 +6,7 @@ import pg from "pg";
 import { reservedMapsSql } from "../catalog/maps.js";
 import type { Config } from "../config.js";
 import type { DatabaseHost } from "../database-hosts.js";
+import { reasonOf } from "../errors.js";
 import { programName } from "../program-name.js";
 import { adviceOnRefusal } from "../storage/connection-errors.js";
 import { askServer } from "../storage/known-server.js";
@@ -17,7 +18,6 @@ import { keptAlive, sessionOptions } from "../storage/session-settings.js";
 import { defaultFace } from "../style/fonts.js";
 import { loadPlugins } from "../visual/plugins.js";
 import { bad, type Check, good } from "./check.js";
-import { reasonOf } from "./environment.js";
 
 /** The checks of `mapwright doctor`. */
 

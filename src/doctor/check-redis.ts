@@ -1,10 +1,10 @@
 import type { Config } from "../config.js";
+import { reasonOf } from "../errors.js";
 import { createLog } from "../log.js";
 import { parseRedisUrl } from "../redis-url.js";
 import { infoOf } from "../storage/redis/info.js";
 import { connectInTime, openRedis, type Redis } from "../storage/redis.js";
 import { bad, type Check, good } from "./check.js";
-import { reasonOf } from "./environment.js";
 
 /** The check of Redis by `mapwright doctor`. */
 

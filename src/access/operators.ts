@@ -1,0 +1,21 @@
+import type { Queryable } from "../storage/postgres.js";
+import type { Session } from "./sessions.js";
+
+/** Operators: accounts that may administer the installation. Only a command makes them. */
+
+/** Whether the session is an operator's own: not one that somebody else, or another system, has opened in that name. */
+export async function isOperator(
+  db: Queryable,
+  { accountId, projectId, grantedBy, isExternal }: Omit<Session, "origin">,
+): Promise<boolean> {
+  if (grantedBy !== undefined || isExternal) return false;
+  const rows = await db.query(
+    `select from account a join membership m on m.account_id = a.id and m.project_id = $2
+     where a.id = $1 and a.is_operator`,
+    [accountId, projectId],
+  );
+  return rows.length > 0;
+}
+
+export const setOperator = (db: Queryable, accountId: number, isOne: boolean): Promise<unknown> =>
+  db.execute("update account set is_operator = $2 where id = $1", [accountId, isOne]);
