@@ -91,8 +91,13 @@ export async function bundlePages() {
     ...options,
     entryPoints: [join(modules, "app.js")],
     outfile: join(scripts, "app.js"),
-    external: ["./tools/*", "./texts/*"],
+    external: ["./tools/*", "./texts/*", "./choose-password.js"],
     plugins: [leaflet],
+  });
+  await build({
+    ...options,
+    entryPoints: [join(modules, "choose-password.js")],
+    outfile: join(scripts, "choose-password.js"),
   });
   await build({
     ...options,

@@ -2,6 +2,7 @@ import { type Address, parseAddress } from "./address.js";
 import { DataLanguages, languageRead } from "./data-languages.js";
 import { showFirstPicture } from "./first-picture.js";
 import { boxOfView, isWorld, phonePages, worldView } from "./first-view.js";
+import { hasInvitation } from "./invitation.js";
 import { chooseLanguage } from "./language.js";
 import { LayerTree, type TreeElement } from "./layer-tree.js";
 import type { MapId, MapInfo, ProjectInfo } from "./map-server.js";
@@ -102,7 +103,8 @@ function showFirst(
 }
 
 loadTexts(language).catch(() => undefined);
-if (!hasSession()) {
+// Who is invited signs in first.
+if (!hasSession() && !hasInvitation()) {
   globalThis.earlyAnswers = answers;
   globalThis.earlyEnd = askForFirst().catch(() => undefined); // the viewer tells what fails
 }

@@ -381,6 +381,19 @@ export class MapServer {
     this.sessions.put(project, { login, token });
   }
 
+  /**
+   * Whom an invitation is for. With a password it is that user's from then on.
+   * @returns the login @throws ServerError 403 when it does not count
+   */
+  async invited(project: string, invitation: string, password?: string): Promise<string> {
+    const { login } = await this.send<{ login: string }>(`api/2.8/${path(project, "invitation")}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "application/json" },
+      body: JSON.stringify({ invitation, password }),
+    });
+    return login;
+  }
+
   async signOut(project: string): Promise<void> {
     const session = this.sessions.of(project);
     this.sessions.remove(project);

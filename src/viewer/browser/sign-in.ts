@@ -1,5 +1,6 @@
 import { button, h, icon } from "./dom.js";
 import { type MapServer, type ProjectInfo, ServerError } from "./map-server.js";
+import { passwordField } from "./password-field.js";
 import type { Translate } from "./texts.js";
 
 /** Whose session has ended in the middle of something. */
@@ -40,24 +41,9 @@ export function showSignInDialog(
     spellcheck: "false",
     required: true,
   });
-  const password = h("input", {
-    class: "field",
-    id: "sign-in-password",
-    name: "password",
-    type: "password",
-    autocomplete: "current-password",
-    required: true,
+  const { field: password, element: shownPassword } = passwordField(t, {
+    ...{ id: "sign-in-password", name: "password", autocomplete: "current-password" },
   });
-  const reveal = button(
-    { class: "icon-button small reveal", "aria-label": t("showPassword"), "aria-pressed": "false" },
-    () => {
-      const isShown = password.type === "password";
-      password.type = isShown ? "text" : "password";
-      reveal.setAttribute("aria-pressed", String(isShown));
-      reveal.setAttribute("aria-label", t(isShown ? "hidePassword" : "showPassword"));
-    },
-    icon("eye"),
-  );
   const problem = h("p", { class: "problem", role: "alert", id: "sign-in-problem" });
   const submit = h("button", { type: "submit", class: "button main wide" }, t("signIn"));
   const close = () => dialog.close();
@@ -76,7 +62,7 @@ export function showSignInDialog(
     h("label", { for: "sign-in-login" }, t("login")),
     login,
     h("label", { for: "sign-in-password" }, t("password")),
-    h("div", { class: "with-reveal" }, password, reveal),
+    shownPassword,
     problem,
     submit,
   );

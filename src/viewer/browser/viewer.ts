@@ -644,7 +644,7 @@ export class Viewer {
     this.stage.message(unknownMessage(t, what, this.parts.isEmbedded ? undefined : lead));
   }
 
-  private showFailure(error: unknown, retry: () => void): void {
+  showFailure(error: unknown, retry: () => void): void {
     const { t } = this.parts.locale;
     this.showNoMap();
     const failure = error instanceof ServerError ? error : new ServerError(500, undefined);

@@ -91,6 +91,13 @@ export const english = {
   password: "Password",
   showPassword: "Show the password",
   hidePassword: "Hide the password",
+  choosePassword: "Choose a password",
+  choosePasswordFor: "For the project {project}. You sign in there with this login and your password.",
+  passwordRule: "At least 8 characters, and not the login.",
+  savePassword: "Save and sign in",
+  invitationOver: "This link no longer works",
+  invitationOverText:
+    "Such a link works once, for seven days. If you have chosen your password by it, sign in. Otherwise ask an administrator of the project {project} for a new link.",
   wrongPassword: "The project, the login or the password is wrong.",
   tooManyAttempts: {
     one: "Too many attempts. Try again in {n} minute.",
@@ -535,10 +542,20 @@ export const english = {
   whatEverybodySees: "What does everybody see?",
   layersOfMap: "Layers of {name}",
   addPerson: "Add a person",
-  personPassword: "First password",
-  personPasswordHint: "At least 8 characters. It is shown to you once, to give it to the person.",
   personKnown: "The project has somebody with that login already.",
-  personAdded: "{name} is one of the project’s people now. Hand this over; it is not shown again.",
+  addPersonHint: "You get a link by which the person chooses a password.",
+  personAdded: "{name} is one of the project’s people now.",
+  linkMade:
+    "Give this link to {name} and to nobody else: whoever opens it chooses the password. It works once, until {date}, and is shown only now.",
+  linkFor: "Link for {name}",
+  invitedUntil: "has a link until {date}",
+  newLink: "New link",
+  newLinkHint: "If {name} has forgotten the password: by a new link {name} chooses another one.",
+  newLinkTitle: "Make a new link for {name}?",
+  newLinkText:
+    "As soon as {name} chooses a password by it, all sessions of {name} end. Links that were made before stop working now.",
+  newLinkElsewhere:
+    "{name} belongs to other projects, too, with the same password: only the operator of the server can change it.",
   removePerson: "Remove {name}",
   removePersonTitle: "Remove {name} from the project?",
   removePersonText: "The person is signed out at once, and loses all rights here. What they have made stays.",

@@ -92,6 +92,14 @@ export const french: Texts = {
   password: "Mot de passe",
   showPassword: "Afficher le mot de passe",
   hidePassword: "Masquer le mot de passe",
+  choosePassword: "Choisir un mot de passe",
+  choosePasswordFor:
+    "Pour le projet {project}. Vous vous y connectez avec cet identifiant et votre mot de passe.",
+  passwordRule: "Au moins 8 caractères, et pas l’identifiant.",
+  savePassword: "Enregistrer et se connecter",
+  invitationOver: "Ce lien n’est plus valable",
+  invitationOverText:
+    "Un tel lien sert une fois, pendant sept jours. Si vous avez choisi votre mot de passe avec lui, connectez-vous. Sinon, demandez un nouveau lien à un administrateur du projet {project}.",
   wrongPassword: "Le projet, l’identifiant ou le mot de passe est incorrect.",
   tooManyAttempts: {
     one: "Trop de tentatives. Réessayez dans {n} minute.",
@@ -548,10 +556,20 @@ export const french: Texts = {
   whatEverybodySees: "Que voit tout le monde ?",
   layersOfMap: "Couches de {name}",
   addPerson: "Ajouter une personne",
-  personPassword: "Premier mot de passe",
-  personPasswordHint: "Au moins 8 caractères. Il vous est montré une fois, pour le transmettre.",
   personKnown: "Le projet a déjà quelqu’un avec cet identifiant.",
-  personAdded: "{name} fait maintenant partie du projet. Transmettez ceci ; ce ne sera plus montré.",
+  addPersonHint: "Vous recevez un lien avec lequel la personne choisit un mot de passe.",
+  personAdded: "{name} fait maintenant partie du projet.",
+  linkMade:
+    "Donnez ce lien à {name} et à personne d’autre : qui l’ouvre choisit le mot de passe. Il sert une fois, jusqu’au {date}, et n’est montré que maintenant.",
+  linkFor: "Lien pour {name}",
+  invitedUntil: "a un lien jusqu’au {date}",
+  newLink: "Nouveau lien",
+  newLinkHint: "Si {name} a oublié le mot de passe : avec un nouveau lien, {name} en choisit un autre.",
+  newLinkTitle: "Créer un nouveau lien pour {name} ?",
+  newLinkText:
+    "Dès que {name} choisit un mot de passe avec ce lien, toutes les sessions de {name} se terminent. Les liens précédents ne sont plus valables dès maintenant.",
+  newLinkElsewhere:
+    "{name} fait aussi partie d’autres projets, avec le même mot de passe : seul l’exploitant du serveur peut le changer.",
   removePerson: "Retirer {name}",
   removePersonTitle: "Retirer {name} du projet ?",
   removePersonText:

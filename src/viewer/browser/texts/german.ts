@@ -92,6 +92,14 @@ export const german: Texts = {
   password: "Passwort",
   showPassword: "Passwort zeigen",
   hidePassword: "Passwort verbergen",
+  choosePassword: "Passwort wählen",
+  choosePasswordFor:
+    "Für das Projekt {project}. Sie melden sich dort mit diesem Benutzernamen und Ihrem Passwort an.",
+  passwordRule: "Mindestens 8 Zeichen, und nicht der Benutzername.",
+  savePassword: "Speichern und anmelden",
+  invitationOver: "Dieser Link gilt nicht mehr",
+  invitationOverText:
+    "Ein solcher Link gilt einmal, sieben Tage lang. Wenn Sie damit Ihr Passwort gewählt haben, melden Sie sich an. Sonst bitten Sie jemanden, der das Projekt {project} verwaltet, um einen neuen Link.",
   wrongPassword: "Das Projekt, der Benutzername oder das Passwort ist falsch.",
   tooManyAttempts: {
     one: "Zu viele Versuche. Versuchen Sie es in {n} Minute wieder.",
@@ -552,10 +560,20 @@ export const german: Texts = {
   whatEverybodySees: "Was sehen alle?",
   layersOfMap: "Ebenen von {name}",
   addPerson: "Person hinzufügen",
-  personPassword: "Erstes Passwort",
-  personPasswordHint: "Mindestens 8 Zeichen. Es wird Ihnen einmal gezeigt, damit Sie es weitergeben.",
   personKnown: "Das Projekt hat schon jemanden mit diesem Benutzernamen.",
-  personAdded: "{name} gehört jetzt zum Projekt. Geben Sie dies weiter; es wird nicht noch einmal gezeigt.",
+  addPersonHint: "Sie bekommen einen Link, mit dem die Person ein Passwort wählt.",
+  personAdded: "{name} gehört jetzt zum Projekt.",
+  linkMade:
+    "Geben Sie diesen Link nur {name}: Wer ihn öffnet, wählt das Passwort. Er gilt einmal, bis {date}, und wird nur jetzt gezeigt.",
+  linkFor: "Link für {name}",
+  invitedUntil: "hat einen Link bis {date}",
+  newLink: "Neuer Link",
+  newLinkHint: "Wenn {name} das Passwort vergessen hat: Mit einem neuen Link wählt {name} ein anderes.",
+  newLinkTitle: "Einen neuen Link für {name} erstellen?",
+  newLinkText:
+    "Sobald {name} damit ein Passwort wählt, enden alle Sitzungen von {name}. Frühere Links gelten ab sofort nicht mehr.",
+  newLinkElsewhere:
+    "{name} gehört auch zu anderen Projekten, mit demselben Passwort: Nur wer den Server betreibt, kann es ändern.",
   removePerson: "{name} entfernen",
   removePersonTitle: "{name} aus dem Projekt entfernen?",
   removePersonText:

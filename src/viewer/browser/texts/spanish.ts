@@ -92,6 +92,13 @@ export const spanish: Texts = {
   password: "Contraseña",
   showPassword: "Mostrar la contraseña",
   hidePassword: "Ocultar la contraseña",
+  choosePassword: "Elegir una contraseña",
+  choosePasswordFor: "Para el proyecto {project}. Allí inicia sesión con este usuario y su contraseña.",
+  passwordRule: "Al menos 8 caracteres, y que no sea el usuario.",
+  savePassword: "Guardar e iniciar sesión",
+  invitationOver: "Este enlace ya no es válido",
+  invitationOverText:
+    "Un enlace así sirve una vez, durante siete días. Si ya eligió su contraseña con él, inicie sesión. Si no, pida un enlace nuevo a un administrador del proyecto {project}.",
   wrongPassword: "El proyecto, el usuario o la contraseña no son correctos.",
   tooManyAttempts: {
     one: "Demasiados intentos. Inténtelo de nuevo en {n} minuto.",
@@ -543,10 +550,20 @@ export const spanish: Texts = {
   whatEverybodySees: "¿Qué ven todos?",
   layersOfMap: "Capas de {name}",
   addPerson: "Añadir una persona",
-  personPassword: "Primera contraseña",
-  personPasswordHint: "Al menos 8 caracteres. Se le muestra una vez, para que la entregue.",
   personKnown: "El proyecto ya tiene a alguien con ese usuario.",
-  personAdded: "{name} ya es del proyecto. Entregue esto; no se vuelve a mostrar.",
+  addPersonHint: "Recibirá un enlace con el que la persona elige una contraseña.",
+  personAdded: "{name} ya es del proyecto.",
+  linkMade:
+    "Entregue este enlace a {name} y a nadie más: quien lo abre elige la contraseña. Sirve una vez, hasta el {date}, y solo se muestra ahora.",
+  linkFor: "Enlace para {name}",
+  invitedUntil: "tiene un enlace hasta el {date}",
+  newLink: "Enlace nuevo",
+  newLinkHint: "Si {name} ha olvidado la contraseña: con un enlace nuevo, {name} elige otra.",
+  newLinkTitle: "¿Crear un enlace nuevo para {name}?",
+  newLinkText:
+    "En cuanto {name} elija una contraseña con él, se cierran todas las sesiones de {name}. Los enlaces anteriores dejan de ser válidos ahora.",
+  newLinkElsewhere:
+    "{name} pertenece también a otros proyectos, con la misma contraseña: solo el operador del servidor puede cambiarla.",
   removePerson: "Quitar a {name}",
   removePersonTitle: "¿Quitar a {name} del proyecto?",
   removePersonText:

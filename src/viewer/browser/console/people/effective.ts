@@ -23,6 +23,8 @@ export interface Member {
   /** null = the public. */
   readonly role: Role | null;
   readonly grants: readonly Grant[];
+  /** Until when a link counts by which the person chooses a password; null = none is open. */
+  readonly invited_until?: string | null;
 }
 /** A map, as far as rights on it depend on it. */
 export interface RightsMap {

@@ -11,6 +11,7 @@ import {
   rightsAt,
 } from "./effective.js";
 import type { Frame, View } from "./frame.js";
+import { dayOf } from "./invitation-link.js";
 import type { LayerName } from "./people-store.js";
 import { personView } from "./person-view.js";
 import { extentCell, nameOf, onLayer, rightsSelect, roleTexts } from "./rights-cells.js";
@@ -138,6 +139,12 @@ export function peopleListView(frame: Frame, events: { giveUp(): void }, opened:
           name,
           member.id === 0 && h("small", {}, t("everybodyHint")),
           member.login === store.of.login && member.id !== 0 && h("small", {}, t("you")),
+          typeof member.invited_until === "string" &&
+            h(
+              "small",
+              { class: "people-invited" },
+              t("invitedUntil", { date: dayOf(frame, member.invited_until) }),
+            ),
         ),
       ),
       h("td", { "data-title": t("personRole") }, ...(member.role === null ? [] : [roleSelect(member)])),

@@ -1,4 +1,4 @@
-import { ServerError } from "../../map-server.js";
+import { isServerError, ServerError } from "../../map-server.js";
 import { Conflict, changeRead } from "../conflict.js";
 import type { Edits, Read } from "../edits.js";
 import type { PeopleOf, PeopleParts } from "../people-parts.js";
@@ -12,8 +12,12 @@ export interface LayerName {
 }
 export interface NewPerson {
   readonly login: string;
-  readonly password: string;
   readonly role: Role;
+}
+/** By which somebody chooses a password, once. */
+export interface Invitation {
+  readonly invitation: string;
+  readonly expires: string;
 }
 
 export class PeopleStore {
@@ -51,6 +55,20 @@ export class PeopleStore {
     const added = await this.edits.send<Member>(this.project, "POST", ["members"], { body: person });
     await this.load();
     return added;
+  }
+
+  /** The one before does not count any more. */
+  async invite({ id, login }: Member): Promise<Invitation> {
+    const made = await this.edits
+      .send<Invitation>(this.project, "POST", ["members", String(id), "invitation"])
+      .catch((error: unknown) => {
+        // So it says of who has the same password in other projects.
+        if (isServerError(error) && error.code === "invalid_value")
+          throw new Conflict("newLinkElsewhere", { name: login });
+        throw error;
+      });
+    await this.load();
+    return made;
   }
 
   async setRole(seen: Member, role: Role): Promise<void> {

@@ -2,6 +2,7 @@ import { button, h, icon } from "../../dom.js";
 import type { MapInfo } from "../../map-server.js";
 import { bits, exceptionsOn, extentOn, type Member, rightsAt } from "./effective.js";
 import type { Frame, View } from "./frame.js";
+import { dayOf, makeNewLink } from "./invitation-link.js";
 import type { LayerName } from "./people-store.js";
 import { extentCell, nameOf, onLayer, type RightsOn, rightsSelect } from "./rights-cells.js";
 
@@ -87,6 +88,25 @@ export function personView(frame: Frame, id: number, back: () => View): View {
   const layersOf = (member: Member, map: MapInfo): readonly LayerName[] =>
     layers.get(map.code) ?? exceptionsOn(map, member, store.everybody).map((code) => ({ code, name: code }));
 
+  const linkRow = (member: Member) =>
+    h(
+      "div",
+      { class: "people-top" },
+      h(
+        "p",
+        { class: "hint" },
+        member.invited_until
+          ? `${member.login}: ${t("invitedUntil", { date: dayOf(frame, member.invited_until) })}`
+          : t("newLinkHint", { name: member.login }),
+      ),
+      button(
+        { class: "button", "data-key": "new-link" },
+        () => void makeNewLink(frame, member, () => personView(frame, id, back)),
+        icon("lock"),
+        t("newLink"),
+      ),
+    );
+
   const name = first ? nameOf(first, t) : "";
   return {
     tab: "people",
@@ -97,6 +117,7 @@ export function personView(frame: Frame, id: number, back: () => View): View {
       if (!member) return [h("p", { class: "hint" }, t("problemGone"))];
       const all = { title: t("allMapsRights") };
       return [
+        ...(id !== 0 && store.mayChange ? [linkRow(member)] : []),
         h(
           "table",
           { class: "people-table person-table" },
