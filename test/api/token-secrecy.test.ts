@@ -138,6 +138,11 @@ t.test("no cache has a token in a key or beside it", async (t) => {
 t.test("no log line has a token or a password", async (t) => {
   await server.api("POST", "login/", { body: { user: "editor", pass: "wrong-password" } });
   await fetch(`${base}/login/?user=editor&pass=wrong-password`, { method: "POST" });
-  t.match(logged, "/api/2.8/p/m/", "requests are logged");
-  for (const secret of [token, key, madeUp, "wrong-password", "adminadmin"]) t.notOk(logged.includes(secret));
+  const { id } = (await server.api("POST", "members/", { token, body: { login: "anna" } })).json;
+  const { invitation } = (await server.api("POST", `members/${id}/invitation/`, { token })).json;
+  for (const password of ["short", "chosen-by-anna", "another-one"])
+    await server.api("POST", "invitation/", { body: { invitation, password } });
+  t.match(logged, "/api/2.8/p/invitation/", "requests are logged");
+  for (const secret of [token, key, madeUp, "wrong-password", "adminadmin", invitation, "chosen-by-anna"])
+    t.notOk(logged.includes(secret));
 });

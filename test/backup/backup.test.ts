@@ -30,6 +30,10 @@ await server.sql.query(
   "update map set start_view = '{12.4,41.8,12.6,42}', base_map = 'builtin-dark' where code = 'm'",
 );
 await makeFileLayer(server, "a");
+const admin = await server.token("admin");
+const { id: invited } = (await server.api("POST", "members/", { token: admin, body: { login: "anna" } }))
+  .json;
+await server.api("POST", `members/${invited}/invitation/`, { token: admin });
 await mkdir(join(config.dataDir, "icons"), { recursive: true });
 await writeFile(join(config.dataDir, "icons", "own.svg"), "<svg/>");
 

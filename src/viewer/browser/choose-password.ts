@@ -111,6 +111,7 @@ class PasswordDialog {
       "aria-describedby": "new-password-rule new-password-problem",
     });
     const problem = h("p", { class: "problem", role: "alert", id: "new-password-problem" });
+    const rule = h("p", { class: "hint", id: "new-password-rule" }, t("passwordRule"));
     const submit = h("button", { type: "submit", class: "button main wide" }, t("savePassword"));
     const text = t("choosePasswordFor", { project: this.invitation.project });
     const form = h(
@@ -126,12 +127,13 @@ class PasswordDialog {
       }),
       h("label", { for: "new-password" }, t("password")),
       element,
-      h("p", { class: "hint", id: "new-password-rule" }, t("passwordRule")),
+      rule,
       problem,
       submit,
     );
     const refuse = (told: string) => {
       problem.textContent = told;
+      rule.hidden = told === t("passwordRule");
       field.focus();
     };
     form.addEventListener("submit", (event) => {
@@ -139,6 +141,7 @@ class PasswordDialog {
       if (submit.disabled) return;
       if (!isGood(field.value, login)) return refuse(t("passwordRule"));
       problem.textContent = "";
+      rule.hidden = false;
       submit.disabled = true;
       this.save(login, field.value)
         .then(
