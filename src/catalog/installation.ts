@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "../clock.js";
-import { busy, type Failure } from "../errors.js";
+import { busy, causedBy, type Failure } from "../errors.js";
 import type { Log } from "../log.js";
 import { BlobNotFound, type BlobStore } from "../storage/blob-store.js";
 import type { Database, Queryable } from "../storage/postgres.js";
@@ -175,16 +175,31 @@ export async function backupAge(db: Pick<Queryable, "query">): Promise<number> {
   return row!.age ?? Number.POSITIVE_INFINITY;
 }
 
-/** The store, which takes nothing while it is not this installation's: other nodes would not find it. */
-export const whileOurs = (blobs: BlobStore, store: Pick<StoreWatch, "isOurs">): BlobStore =>
-  Object.create(blobs, {
-    put: {
-      value: async (source: Parameters<BlobStore["put"]>[0]) => {
-        if (!(await store.isOurs())) throw notOurs();
-        return blobs.put(source);
-      },
+/**
+ * The store, which takes nothing while it is not this installation's, as other nodes would not find it; and what it lacks then is
+ * away, and not gone. Both throw Failure busy.
+ */
+export function whileOurs(blobs: BlobStore, store: Pick<StoreWatch, "isOurs">): BlobStore {
+  const away = async (error: unknown): Promise<never> => {
+    if (!(error instanceof BlobNotFound) || (await store.isOurs())) throw error;
+    throw causedBy(busy("The store of files is not this installation's, or does not answer."), error);
+  };
+  const own: Pick<BlobStore, "put" | "read" | "withLocalCopy"> = {
+    async put(source) {
+      if (!(await store.isOurs())) throw notOurs();
+      return blobs.put(source);
     },
-  });
+    async *read(key, options) {
+      try {
+        yield* blobs.read(key, options);
+      } catch (error) {
+        await away(error);
+      }
+    },
+    withLocalCopy: (key, use) => blobs.withLocalCopy(key, use).catch(away),
+  };
+  return Object.assign(Object.create(blobs), own);
+}
 
 /** As `whileOurs`, for callers that do not watch the store. @throws Failure busy */
 export async function requireOurs(

@@ -9,6 +9,7 @@ import { createLog } from "../../src/log.js";
 import { startNode } from "../../src/node.js";
 import { addObject, makeMap, makeStyledLayer, tileUrl } from "../support/maps.js";
 import { picture } from "../support/pictures.js";
+import { pngOf } from "../support/png.js";
 import { geoTiff } from "../support/rasters.js";
 import { S3Link } from "../support/s3-link.js";
 import { s3rver, startS3, useS3 } from "../support/s3-servers.js";
@@ -213,6 +214,10 @@ t.test("both are ready, and a machine with another store, an empty one or none s
   const health = async (url: string) => (await fetch(`${url}/health/ready`)).json();
   const id = await makeObject(first, "l");
   await makeStyledLayer(first, "m", "elsewhere", "");
+  const { json: note } = await send(first, `l/objects/${id}`, { bytes: "a note" });
+  const { json: long } = await send(first, `l/objects/${id}`, { bytes: Buffer.alloc(300_000, "long ") });
+  const { json: photo } = await send(first, `l/objects/${id}`, { bytes: pngOf(9, 9), name: "a.png" });
+  const read = [note.path, long.path, `/api/2.8/p/image/${photo.uuid}/?w=7`];
   for (const { url } of [first, second])
     t.match(await health(url), { status: "ready", checks: { files: true } });
   t.ok(/^maps\/installation$/m.test((await store.contents(bucket)).objects.join("\n")));
@@ -228,6 +233,11 @@ t.test("both are ready, and a machine with another store, an empty one or none s
     const machine: TestServer = { ...first, url: wrong.url, urls: [wrong.url] };
     t.equal((await send(machine, `l/objects/${id}`, { bytes: "nowhere" })).status, 503);
     t.equal((await importImage(machine, "elsewhere", [1, 2, 3])).status, 503);
+    for (const path of read) {
+      const answer = await fetch(wrong.url + path, { headers: { "x-token": editor } });
+      t.equal(answer.status, 503, path);
+      t.match(await answer.json(), { code: "busy", message: /store of files/ });
+    }
     if (blobs === "") t.notOk((await readdir(wrong.dataDir)).includes("files"), "nothing was written there");
   }
   t.notOk(lines.join("").includes(store.secret));
