@@ -19,6 +19,9 @@ import { Interrupted, interruptible } from "./interrupt.js";
 import { Progress } from "./progress.js";
 import { table } from "./table.js";
 
+/** Nobody waits for a file of a backup, and one that is not had ends it. */
+const patience = { briefMs: 60_000 };
+
 /** mapwright backup, mapwright restore */
 export function register(program: Command, env: CommandEnvironment): void {
   program
@@ -51,7 +54,13 @@ Examples:
             const progress = new Progress(env, "files");
             const backup = await makeBackup(
               await openedAt(path),
-              { config, db, blobs: await openBlobs(config), signal, progress: (all) => progress.add(1, all) },
+              {
+                config,
+                db,
+                blobs: await openBlobs(config, patience),
+                signal,
+                progress: (all) => progress.add(1, all),
+              },
               keep,
             ).finally(() => progress.end());
             const { removed } = backup;
@@ -109,7 +118,7 @@ Examples:
           await withWord(env, "the database is as it was", async (signal) => {
             const progress = new Progress(env, "files");
             await restoreBackup(folder, backup, {
-              ...{ config, db, blobs: await openBlobs(config), signal },
+              ...{ config, db, blobs: await openBlobs(config, patience), signal },
               progress: (all) => progress.add(1, all),
             }).finally(() => progress.end());
           });

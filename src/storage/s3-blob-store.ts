@@ -73,9 +73,18 @@ export class S3BlobStore implements BlobStore {
   async *read(key: string, options: ReadOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
     const { idleMs } = this.options;
     const { signal } = options;
+    const place = this.blob(key);
     const open = (first: number, last: number) =>
-      openObject(this.client, this.blob(key), { first, last, signal }).catch(notFound(key));
-    yield* readObject(open, { ...options, idleMs });
+      this.brief
+        .call("GetObject", (late) =>
+          openObject(this.client, place, {
+            first,
+            last,
+            signal: signal ? AbortSignal.any([signal, late]) : late,
+          }),
+        )
+        .catch(notFound(key));
+    yield* readObject(open, { ...options, idleMs, silenceMs: this.brief.ms });
   }
 
   async delete(key: string): Promise<void> {

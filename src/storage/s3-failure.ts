@@ -23,3 +23,6 @@ export const isMissing = (error: unknown): boolean =>
 /** An answer that may be anything. */
 export const noLength = (operation: string): S3Failure =>
   new S3Failure(operation, "no length", undefined, "it does not say how many bytes there are");
+
+export const noAnswer = (operation: string, ms: number): S3Failure =>
+  new S3Failure(operation, "TimeoutError", undefined, `no answer within ${ms} ms`);

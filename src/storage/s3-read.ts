@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { BlobNotFound, maxChunkBytes, type ReadOptions } from "./blob-store.js";
-import { S3Failure } from "./s3-failure.js";
+import { noAnswer, S3Failure } from "./s3-failure.js";
 
 const defaultIdleMs = 250;
 /** Pieces in a row that a slow reader takes without a pause, until it counts as a quick one. */
@@ -25,6 +25,11 @@ export interface IdleOptions {
   readonly idleMs?: number | undefined;
 }
 
+interface SilenceOptions {
+  /** How long in ms the store may send nothing; default: as long as its connection allows. */
+  readonly silenceMs?: number | undefined;
+}
+
 /**
  * The bytes of an object. Where an answer ends early, the rest is asked for.
  * @param open asks for the bytes from a position to another one, at most; undefined = there are none
@@ -32,7 +37,7 @@ export interface IdleOptions {
  */
 export async function* readObject(
   open: (first: number, last: number) => Promise<ObjectContent | undefined>,
-  { range, signal, idleMs = defaultIdleMs }: ReadOptions & IdleOptions,
+  { range, signal, idleMs = defaultIdleMs, silenceMs }: ReadOptions & IdleOptions & SilenceOptions,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   signal?.throwIfAborted();
   const last = range?.last ?? Number.POSITIVE_INFINITY;
@@ -49,9 +54,10 @@ export async function* readObject(
       // Some send more than they are asked for.
       const end = Math.min(content.end, wanted + 1);
       const most = end - position;
+      const body = { source: content.body, silenceMs };
       for await (const piece of isSlow
-        ? wholePiece(content.body, { signal, most, pace })
-        : pieces(content.body, { signal, pace })) {
+        ? wholePiece(body, { signal, most, pace })
+        : pieces(body, { signal, pace })) {
         const taken = piece.subarray(0, end - position);
         position += taken.length;
         failures = 0;
@@ -108,14 +114,40 @@ class Pace {
   }
 }
 
+interface Body extends SilenceOptions {
+  readonly source: Readable;
+}
+
+/**
+ * What a body has as it comes. @throws S3Failure when nothing has come in time; Error when nothing more has: that may be its
+ * connection
+ */
+async function* chunksOf({ source, silenceMs }: Body): AsyncGenerator<Uint8Array, void, undefined> {
+  let hasCome = false;
+  const end = () =>
+    source.destroy(hasCome ? new Error("its answer stopped") : noAnswer("GetObject", silenceMs!));
+  const wait = () => (silenceMs === undefined ? undefined : setTimeout(end, silenceMs));
+  let timer = wait();
+  try {
+    for await (const chunk of source as AsyncIterable<Uint8Array>) {
+      clearTimeout(timer);
+      hasCome = true;
+      yield chunk;
+      timer = wait();
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 async function* pieces(
-  body: Readable,
+  body: Body,
   { signal, pace }: { readonly signal: AbortSignal | undefined; readonly pace: Pace },
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const leave = () => body.destroy();
+  const leave = () => body.source.destroy();
   signal?.addEventListener("abort", leave, { once: true });
   try {
-    for await (const chunk of body as AsyncIterable<Uint8Array>)
+    for await (const chunk of chunksOf(body))
       for (let at = 0; at < chunk.length; at += maxChunkBytes) {
         const idle = setTimeout(() => {
           pace.leave();
@@ -134,7 +166,7 @@ async function* pieces(
 
 /** All that an answer has, up to so many bytes, when its connection is free again. */
 async function* wholePiece(
-  body: Readable,
+  body: Body,
   {
     signal,
     most,
@@ -143,10 +175,10 @@ async function* wholePiece(
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  const leave = () => body.destroy();
+  const leave = () => body.source.destroy();
   signal?.addEventListener("abort", leave, { once: true });
   try {
-    for await (const chunk of body as AsyncIterable<Uint8Array>) {
+    for await (const chunk of chunksOf(body)) {
       chunks.push(chunk);
       bytes += chunk.length;
       // To its end, so that the connection can be used again.

@@ -275,6 +275,7 @@ t.test(
     const drawn = () => store.withLocalCopy(key, async (path) => whole.equals(await readFile(path)));
     await t.rejects(drawn(), silent);
     await t.rejects(store.mark(), silent);
+    await t.rejects(all(store.read(key)), silent);
     link.set();
     await waitFor(() => drawn().catch(() => false));
     t.pass("it is asked again");
@@ -295,6 +296,32 @@ t.test(
     t.equal(asked, 2);
   },
 );
+
+t.test("a download does not wait long for a server that falls silent, before it or within it", async (t) => {
+  const { store, link } = await openStore(t, { silenceMs: 3_600_000, briefMs: 700, partBytes: 30_000_000 });
+  const bytes = Buffer.alloc(20_000_000, "a long file");
+  const key = await store.put(inChunks(bytes, 250_000));
+  link.set({ silent: true });
+  await t.rejects(all(store.read(key)), { name: "S3Failure", reason: "TimeoutError" });
+  link.set();
+  const read = async (after: () => void) => {
+    let at = 0;
+    for await (const piece of store.read(key)) {
+      if (at < 1_000_000 && at + piece.length >= 1_000_000) after();
+      if (bytes.compare(piece, 0, piece.length, at, at + piece.length) !== 0) t.fail("other bytes");
+      at += piece.length;
+    }
+    return at;
+  };
+  await waitFor(async () => (await read(() => undefined).catch(() => 0)) === bytes.length);
+  await t.rejects(
+    read(() => link.set({ silent: true })),
+    { name: "S3Failure", reason: "TimeoutError" },
+  );
+  link.set();
+  await waitFor(async () => (await read(() => undefined).catch(() => 0)) === bytes.length);
+  t.equal(await read(() => link.silenceOpen()), bytes.length, "a connection that is dead is not the store");
+});
 
 t.test("whoever pauses while reading holds no connection, and gets the rest", async (t) => {
   const { store } = await openStore(t, { direct: true, partBytes: 8_000_000 });

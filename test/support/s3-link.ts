@@ -30,6 +30,8 @@ export class S3Link {
   /** Connections that the fault has met. */
   met = 0;
   private readonly sockets = new Set<net.Socket>();
+  /** Of these nothing is passed on any more. */
+  private readonly dead = new WeakSet<net.Socket>();
 
   private constructor(
     private readonly target: number,
@@ -55,6 +57,11 @@ export class S3Link {
     this.isCut = false;
     // Those that are open have one request after another.
     if (fault.status !== undefined) this.end();
+  }
+
+  /** Nothing is passed on any more of the connections that are open, and nobody is told. */
+  silenceOpen(): void {
+    for (const socket of this.sockets) this.dead.add(socket);
   }
 
   /** Bytes that clients have sent since the fault was set. */
@@ -107,7 +114,7 @@ export class S3Link {
     { from, to, isSent }: { from: net.Socket; to: net.Socket; isSent: boolean },
   ): void {
     const { fault } = this;
-    if (fault.silent) return;
+    if (fault.silent || this.dead.has(from)) return;
     if (fault.answer !== undefined && isSent && data.subarray(0, 4).equals(Buffer.from("GET "))) {
       this.met++;
       from.end(fault.answer);
