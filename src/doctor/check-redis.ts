@@ -3,6 +3,7 @@ import { reasonOf } from "../errors.js";
 import { createLog } from "../log.js";
 import { parseRedisUrl } from "../redis-url.js";
 import { infoOf } from "../storage/redis/info.js";
+import { namedPrimary } from "../storage/redis/named-primary.js";
 import { connectInTime, openRedis, type Redis } from "../storage/redis.js";
 import { bad, type Check, good } from "./check.js";
 
@@ -40,7 +41,7 @@ async function checkOne({ url, prefix, hasOnlyTiles }: RedisOfOnePlace): Promise
     const reason = reasonOf(error);
     const advice = /^(NOAUTH|WRONGPASS)/.test(reason)
       ? "give the right password in the address"
-      : adviceOnUrl(url);
+      : ((await adviceOnFailover(url)) ?? adviceOnUrl(url));
     return bad(name, `cannot be reached: ${reason}`, advice ?? start);
   } finally {
     redis.disconnect();
@@ -49,6 +50,17 @@ async function checkOne({ url, prefix, hasOnlyTiles }: RedisOfOnePlace): Promise
 
 const adviceOn = (hasOnlyTiles: boolean): string =>
   `change ${hasOnlyTiles ? "tilesRedisUrl" : "REDIS_URL"}, or the server: the page on Redis says how`;
+
+/** When Sentinel names a primary, which is not one that can be used just now. */
+async function adviceOnFailover(url: string): Promise<string | undefined> {
+  const place = parseRedisUrl(url);
+  const primary = place?.kind === "sentinel" ? await namedPrimary(place) : undefined;
+  if (primary === undefined) return undefined;
+  return (
+    `wait for Sentinel to end its failover, and ask again; if that stays so, start the server ${primary}, which it calls the ` +
+    "primary, or look into its log"
+  );
+}
 
 /** When nothing answers behind the address, or not what it promises. */
 function adviceOnUrl(url: string): string | undefined {

@@ -42,7 +42,8 @@ export function openRedis(
 ): Redis {
   const place = parseRedisUrl(url);
   if (!place) throw new Error("This is no address of Redis.");
-  const guard = { state: new RedisState(name, log), prefix };
+  const findsPrimary = place.kind === "sentinel" || place.kind === "cluster";
+  const guard = { state: new RedisState(name, log, findsPrimary), prefix };
   if (place.kind === "cluster") return new GuardedCluster(clusterAt(place), guard);
   const options: ServerOptions = {
     ...anyServer,

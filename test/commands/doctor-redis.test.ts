@@ -2,6 +2,8 @@ import { createServer } from "node:http";
 import { type AddressInfo, createServer as listening, type Server } from "node:net";
 import t from "tap";
 import { checkRedis } from "../../src/doctor/check-redis.js";
+import { RedisState } from "../../src/storage/redis/state.js";
+import { quietLog } from "../support/log.js";
 import { RedisServers } from "../support/redis-servers.js";
 
 /** What `doctor` says of Redis, whatever stands behind the address, and in time. */
@@ -12,6 +14,16 @@ const locked = await servers.start([], { password: "x" });
 const replica = await servers.start([`replicaof 127.0.0.1 ${alone.port}`]);
 const nodes = await servers.cluster();
 const { primary, sentinel } = await servers.withSentinel("secret");
+/** What a Sentinel sees until it has promoted another server. */
+const failing = await servers.start();
+const late = (port: number) =>
+  servers.start(
+    [`sentinel monitor maps 127.0.0.1 ${port} 1`, "sentinel down-after-milliseconds maps 600000"],
+    {
+      mode: "--sentinel",
+    },
+  );
+const [ofFailing, ofReplica] = [await late(failing.port), await late(replica.port)];
 const hung = await servers.start();
 hung.pause();
 
@@ -66,4 +78,30 @@ t.test("what it should not be", async (t) => {
   await Promise.all(
     wrong.map(async ([url, found, advice]) => t.match(await check(url), { ok: false, found, advice }, url)),
   );
+});
+
+t.test("a failover by Sentinel that is in progress", async (t) => {
+  const wait = (port: number) => ({
+    ok: false,
+    advice: new RegExp(`^wait for Sentinel to end its failover, and ask again.*127\\.0\\.0\\.1:${port}`),
+  });
+  const bySentinel = (port: number) => `redis+sentinel://127.0.0.1:1,127.0.0.1:${port}/maps`;
+  t.match(await check(bySentinel(ofReplica.port)), wait(replica.port), "not promoted");
+  failing.pause();
+  t.match(await check(bySentinel(ofFailing.port)), wait(failing.port), "hung");
+  failing.resume();
+  await failing.kill();
+  t.match(await check(bySentinel(ofFailing.port)), wait(failing.port), "gone");
+});
+
+t.test("a server that is no primary is told by what leads to it", (t) => {
+  for (const [finds, said] of [
+    [false, /read-only replica.* of Sentinel/],
+    [true, /is a replica still.* failover/],
+  ] as const) {
+    const state = new RedisState("Redis", quietLog, finds);
+    state.set("*", "replica");
+    t.match(state.text, said);
+  }
+  t.end();
 });

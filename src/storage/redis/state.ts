@@ -17,6 +17,9 @@ const texts = {
     "is a Sentinel, which keeps nothing: the address has to be redis+sentinel://host:port,host:port/NAME",
 } as const;
 
+/** In place of `replica` where nobody has written down which server is the primary. */
+const unpromoted = "is a replica still, which takes no sessions and no tiles: a failover is in progress";
+
 export type RedisTrouble = keyof typeof texts;
 
 /** By the first word of an error that Redis answers. */
@@ -52,6 +55,8 @@ export class RedisState {
   constructor(
     private readonly name: string,
     private readonly log: Log,
+    /** Whether Sentinel, or a cluster, leads to the primary. */
+    private readonly findsPrimary = false,
   ) {}
 
   set(server: string, trouble: RedisTrouble | undefined, error?: unknown): void {
@@ -86,7 +91,8 @@ export class RedisState {
   }
 
   private saying(trouble: RedisTrouble, place = ""): string {
-    return `${this.name}${place === "" ? "" : ` at ${place}`} ${texts[trouble]}`;
+    const text = trouble === "replica" && this.findsPrimary ? unpromoted : texts[trouble];
+    return `${this.name}${place === "" ? "" : ` at ${place}`} ${text}`;
   }
 }
 
