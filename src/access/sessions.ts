@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { UserName } from "../catalog/state.js";
 import { busy, type Failure } from "../errors.js";
+import { troubleOf } from "../storage/redis/state.js";
 import { eachMatching } from "../storage/redis/together.js";
 import { togetherPrefix } from "../storage/redis/together-prefix.js";
 import type { Redis } from "../storage/redis.js";
@@ -66,7 +67,13 @@ class RedisSessions implements Sessions {
 
   async find(token: string): Promise<Session | undefined> {
     if (!secretPattern.test(token)) return undefined;
-    return this.read(() => this.redis.getex(this.key(token), "EX", this.options.idleSeconds));
+    const key = this.key(token);
+    return this.read(() =>
+      orLook(
+        () => this.redis.getex(key, "EX", this.options.idleSeconds),
+        () => this.redis.get(key),
+      ),
+    );
   }
 
   readonly looking = {
@@ -97,6 +104,16 @@ class RedisSessions implements Sessions {
     return `${this.start}${secretHash(token)}`;
   }
 }
+
+/**
+ * What a use finds. Where Redis cannot write to its disk, it takes none, and closes no session either: what is there holds until its time
+ * is over.
+ */
+export const orLook = <T>(use: () => Promise<T>, look: () => Promise<T>): Promise<T> =>
+  use().catch((error: unknown) => {
+    if (troubleOf(error) !== "unsaved") throw error;
+    return look();
+  });
 
 /**
  * What is stored of a token, or of a key of tiles: 43 characters. A reader of Redis gets no access by it. 256 random bits need

@@ -4,7 +4,7 @@ import type { Clock } from "../clock.js";
 import { busy, type Failure, failed, unauthenticated } from "../errors.js";
 import { togetherPrefix } from "../storage/redis/together-prefix.js";
 import type { Redis } from "../storage/redis.js";
-import { type Session, secretHash, secretPattern, sessionPrefix } from "./sessions.js";
+import { orLook, type Session, secretHash, secretPattern, sessionPrefix } from "./sessions.js";
 
 /**
  * Keys for the tiles of one map, to stand in addresses that are given to other programs. A key is a part of the session that
@@ -235,11 +235,12 @@ class RedisTileKeys implements TileKeys {
     const foundAt = clock.now();
     if (known && foundAt - known.foundAt < idleSeconds * 1_000 * restShare)
       return this.findAgain(hash, known, mapId);
-    const result = await this.eval(
-      findScript,
-      [this.keys + hash],
-      [hash, mapId ?? "", this.accounts, this.sessions, isUse ? idleSeconds : 0],
-    );
+    const find = (seconds: number) =>
+      this.eval(findScript, [this.keys + hash], [hash, mapId ?? "", this.accounts, this.sessions, seconds]);
+    const result = await orLook(
+      () => find(isUse ? idleSeconds : 0),
+      () => find(0),
+    ).catch(refuse);
     if (result === 1) return "other";
     if (!Array.isArray(result)) {
       this.known.delete(hash);
@@ -296,7 +297,8 @@ class RedisTileKeys implements TileKeys {
   }
 
   private async end({ accountId, mapId }: KeyOwner, hash: string): Promise<number> {
-    return Number(await this.eval(revokeScript, [this.accounts + accountId], [this.keys, mapId, hash]));
+    const keys = [this.accounts + accountId];
+    return Number(await this.eval(revokeScript, keys, [this.keys, mapId, hash]).catch(refuse));
   }
 
   /** @throws Failure unauthenticated, busy */
@@ -316,7 +318,7 @@ class RedisTileKeys implements TileKeys {
         ...[this.keys, this.sessions, session, mapId, accountId, kind, nonce, hash],
         ...[lifeMs, this.options.seconds * 1_000, mostOfSession, mostOfAccount],
       ],
-    );
+    ).catch(refuse);
     const [outcome, ...made] = done as [string, string?, string?];
     if (outcome === "ended") throw unauthenticated("The session token is unknown or has expired.");
     return [outcome, ...made];
@@ -331,13 +333,9 @@ class RedisTileKeys implements TileKeys {
     try {
       return await this.redis.evalsha(digestOf(script), ...given);
     } catch (error) {
-      if (!isUnknownScript(error)) throw unavailable();
+      if (!isUnknownScript(error)) throw error;
     }
-    try {
-      return await this.redis.eval(script, ...given);
-    } catch {
-      throw unavailable();
-    }
+    return this.redis.eval(script, ...given);
   }
 }
 
@@ -354,6 +352,10 @@ const isUnknownScript = (error: unknown): boolean =>
   error instanceof Error && error.message.startsWith("NOSCRIPT");
 
 const unavailable = (): Failure => busy("Keys cannot be checked just now.");
+
+const refuse = (): never => {
+  throw unavailable();
+};
 
 /** Not to be guessed without the token, and the token not to be found from it. */
 const keyOf = (token: string, nonce: string): string =>

@@ -1,3 +1,5 @@
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
 import t, { type Test } from "tap";
 import { keptLog } from "../support/log-lines.js";
 import { addObject, makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
@@ -24,6 +26,9 @@ lines.length = 0;
 
 const health = async () => (await (await fetch(`${server.url}/health/ready`)).json()) as any;
 const said = () => lines.filter(({ msg }) => msg.includes("Redis")).map(({ msg }) => msg);
+const signIn = async () =>
+  (await server.api("POST", "login/", { body: { user: "editor", pass: "editoreditor" } })).json.token;
+const saved = async () => join(((await own.cli.config("GET", "dir")) as string[])[1]!, "dump.rdb");
 let places = 0;
 let edits = 0;
 
@@ -93,18 +98,37 @@ for (const [name, fail, mend, hint] of [
     () => own.cli.call("REPLICAOF", "NO", "ONE"),
     /read-only replica/,
   ],
+  [
+    "cannot write to its disk",
+    async () => {
+      // Its file cannot be put in the place of a folder.
+      await mkdir(await saved());
+      await own.cli.config("SET", "save", "3600 1");
+      await own.cli.bgsave();
+      await waitFor(async () => (await own.cli.info("persistence")).includes("last_bgsave_status:err"));
+    },
+    async () => {
+      await rm(await saved(), { recursive: true });
+      await own.cli.config("SET", "save", "");
+    },
+    /cannot write to its disk/,
+  ],
   ["is killed", () => own.kill(), () => own.start(), /cannot be reached/],
 ] as const)
   t.test(`a Redis that ${name}`, async (t) => {
     lines.length = 0;
+    const { key } = (await server.api("POST", "m/tile-key/", { token: await signIn(), body: {} })).json;
     await fail();
     await goesOn(t);
     await waitFor(async () => (await health()).status === "degraded");
     t.match(await health(), { checks: { redis: false, database: true }, hint });
     const start = performance.now();
     const answer = await server.api("GET", "m/layers/", { token });
+    const byKey = await server.nodes[0]!.services.tileKeys.find(key, undefined).catch(() => undefined);
     t.comment(`with a token: ${answer.status} after ${Math.round(performance.now() - start)} ms`);
-    if (name !== "is full") t.equal(answer.status, 503, "what cannot be checked is refused");
+    const goesOnSignedIn = ["is full", "cannot write to its disk"].includes(name);
+    t.equal(answer.status, goesOnSignedIn ? 200 : 503, "what cannot be checked is refused");
+    t.equal(byKey !== undefined, goesOnSignedIn, "nor a key for tiles that was not used before");
     await mend();
     const mended = performance.now();
     await waitFor(async () => (await health()).status === "ready");
