@@ -40,6 +40,36 @@ t.test("an open map has a way home, by pointer, keys and the browser's history",
   await page.context().close();
 });
 
+t.test("the address has what part of the map is seen, for a reload, the way back and others", async (t) => {
+  await made("wide", "Wide");
+  const page = await signedIn();
+  await page.click("[data-map='wide']");
+  await page.waitForSelector(".tree .hint");
+  const there = "z=9&lat=41.9000&lon=12.5000";
+  await page.evaluate(`location.hash = "project=p&map=wide&${there}"`);
+  const shown = () => page.evaluate<string>("document.querySelector('.scale').textContent");
+  await soon(t).match(() => page.url(), /z=9&lat=41\.9000&lon=12\.5000$/);
+  await page.waitForTimeout(300);
+  const scale = await shown();
+  await page.reload();
+  await page.waitForSelector(".chooser-title:has-text('Wide')");
+  t.match(page.url(), there);
+  t.equal(await shown(), scale, "it is seen again");
+  await page.locator(".leaflet-control-zoom-in, [aria-label='Zoom in']").first().click();
+  await soon(t).match(() => page.url(), /z=10&/);
+  await page.click(".to-home");
+  await page.waitForSelector(".home-card");
+  t.match(page.url(), /#project=p$/);
+  await page.evaluate("history.back()");
+  await soon(t).match(() => page.url(), /map=wide&z=10&/);
+  await page.waitForSelector(".chooser-title:has-text('Wide')");
+  await page.click(".to-home");
+  await page.click("[data-map='wide']");
+  await page.waitForSelector(".tree .hint");
+  await soon(t).notMatch(() => page.url(), /z=10&/, "who chooses the map sees all of it");
+  await page.context().close();
+});
+
 t.test("a new map has a name that no other has, and equal names are told apart", async (t) => {
   const page = await signedIn();
   for (const name of ["New map", "New map 2"]) {

@@ -30,7 +30,7 @@ t.test("a dropped file is a shared map after four actions", async (t) => {
   await act(() => drop(page, { name: "Parks of Rome.geojson", text: areas("Villa", "Garden") }));
   await page.waitForSelector(".import[data-state='done']");
   await act(() => pictureComplete(page)); // looks
-  t.match(page.url(), /\/console\/#project=p&map=parks-of-rome$/);
+  t.match(page.url(), /\/console\/#project=p&map=parks-of-rome(&z=|$)/);
   const hidden = await fetch(`${server.url}/api/2.8/p/parks-of-rome/`);
   t.equal(hidden.status, 403, "until then nobody else sees it");
   await act(() => page.click(".share"));
@@ -127,7 +127,7 @@ t.test("a map is made, styled, arranged and shared with keys only, on a dark pho
     const style = async () => {
       const { json } = await server.api(
         "GET",
-        `${page.url().split("map=")[1]}/layers/?type=full&returnCss=1`,
+        `${/map=([^&]+)/.exec(page.url())![1]}/layers/?type=full&returnCss=1`,
         {
           token: await server.token("admin"),
         },

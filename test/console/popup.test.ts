@@ -149,7 +149,15 @@ t.test("all of it is done by keys, and said", async (t) => {
   t.same(await settings(), { legend: false, columns: ["crop", "area", "photo"] });
   await soon(t).equal(() => focused(page), "fields", "the row of the layer has the focus");
   await openPopup(page);
+  await page.selectOption("#popup-title", { index: 1 });
   await page.keyboard.press("Escape");
+  await page.waitForSelector(".popup-dialog .problem:has-text('Not saved yet')");
+  await page.mouse.click(5, 5);
+  t.equal(await page.locator(".popup-dialog").count(), 1, "nor beside the dialog");
+  await page.click(".popup-dialog button:has-text('Cancel')");
+  await openPopup(page);
+  await page.keyboard.press("Escape");
+  await soon(t).equal(() => page.locator(".popup-dialog").count(), 0, "without changes nothing is asked");
   t.same(await settings(), { legend: false, columns: ["crop", "area", "photo"] }, "nothing is saved unasked");
   await page.context().close();
 });

@@ -1,4 +1,4 @@
-import { parseAddress } from "../address.js";
+import { parseAddress, type View } from "../address.js";
 import { isAttended } from "../attention.js";
 import type { Locale } from "../attributes.js";
 import type { DataLanguages } from "../data-languages.js";
@@ -96,7 +96,10 @@ export class Console {
       (files) => this.importer.start(files, place.mapId),
     );
     const canvas = new MapCanvas(root, locale, {
-      moved: (zoom) => this.layers.zoomed(zoom),
+      moved: (view) => {
+        this.layers.zoomed(view.zoom);
+        this.navigation.moved(view);
+      },
       clicked: (click) => this.objects.clicked(click),
       missing: (isMissing) => this.layers.markFailed(isMissing ? t("tilesFailed") : undefined),
       home: () => this.map.fit(),
@@ -202,7 +205,7 @@ export class Console {
         loading: () => this.stage.loading(t("loadingMap")),
         loaded: () => this.showHeader(),
         home: () => this.showHome(),
-        map: (mapId, isCurrent) => this.open(mapId, isCurrent),
+        map: (mapId, isCurrent, view) => this.open(mapId, isCurrent, view),
         refused: () => this.showRefusal(),
         failed: (error, retry) => this.showFailure(error, retry),
       },
@@ -294,7 +297,7 @@ export class Console {
     this.home.show(this.place.project!, left);
   }
 
-  private async open(mapId: MapId, isCurrent: () => boolean): Promise<void> {
+  private async open(mapId: MapId, isCurrent: () => boolean, view: View | undefined): Promise<void> {
     const shows = () => {
       this.root.classList.remove("at-home");
       this.home.hide();
@@ -303,7 +306,7 @@ export class Console {
       this.showHeader();
     };
     const shownSince = performance.now();
-    await this.map.open(mapId, isCurrent, shows);
+    await this.map.open(mapId, isCurrent, shows, view);
     this.watch.follow(shownSince);
     this.map.keepFocus();
   }

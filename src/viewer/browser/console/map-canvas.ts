@@ -1,3 +1,4 @@
+import type { View } from "../address.js";
 import type { Locale } from "../attributes.js";
 import { h } from "../dom.js";
 import { mapControls, scaleBar } from "../map-controls.js";
@@ -6,7 +7,7 @@ import type { Click } from "../objects.js";
 import { TileStack } from "../tile-stack.js";
 
 export interface MapCanvasEvents {
-  moved(zoom: number): void;
+  moved(view: View): void;
   clicked(click: Click): void;
   /** Tiles are missing, or all are there again. */
   missing(isMissing: boolean): void;
@@ -29,7 +30,7 @@ export class MapCanvas {
   constructor(root: HTMLElement, locale: Locale, events: MapCanvasEvents) {
     root.append(this.map);
     this.view = new MapView(this.map, locale.t("mapLabel"), {
-      moved: () => events.moved(this.view.view.zoom),
+      moved: () => events.moved(this.view.view),
       clicked: (click) => events.clicked(click),
       menu: () => undefined,
     });

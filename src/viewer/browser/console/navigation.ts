@@ -1,4 +1,4 @@
-import { type Address, formatAddress, parseAddress } from "../address.js";
+import { type Address, formatAddress, parseAddress, type View } from "../address.js";
 import type { MapId, MapServer, ProjectInfo } from "../map-server.js";
 import type { Sessions } from "../sessions.js";
 import type { SignIns } from "./sign-ins.js";
@@ -10,8 +10,8 @@ export interface NavigationEvents {
   /** The project and its maps are known. */
   loaded(): void;
   home(): void;
-  /** @param isCurrent whether it is still wanted when it is there @throws ServerError */
-  map(mapId: MapId, isCurrent: () => boolean): Promise<void>;
+  /** @param isCurrent whether it is still wanted when it is there @param view undefined = all of the map @throws ServerError */
+  map(mapId: MapId, isCurrent: () => boolean, view: View | undefined): Promise<void>;
   /** Nobody is signed in, or somebody who may not edit. */
   refused(): void;
   failed(error: unknown, retry: () => void): void;
@@ -43,8 +43,21 @@ export class Navigation {
     await this.show(address);
   }
 
+  /** The open map shows another place: its address has it, so that it is there again after a reload, and for others who get it. */
+  moved(view: View): void {
+    const address = parseAddress(location.hash);
+    const { mapId } = this.parts.place;
+    // On the way to another map the address is that one's already.
+    if (!mapId || address.project !== mapId.project || address.map !== mapId.map) return;
+    history.replaceState(null, "", `${location.pathname}${formatAddress({ ...address, view })}`);
+  }
+
   /** Shows what is at an address. */
-  async show({ project, map }: Pick<Address, "project" | "map">): Promise<void> {
+  async show({
+    project,
+    map,
+    view,
+  }: Pick<Address, "project" | "map"> & Partial<Pick<Address, "view">>): Promise<void> {
     this.number++;
     const isCurrent = this.untilNext();
     const { place } = this.parts;
@@ -56,9 +69,9 @@ export class Navigation {
       if (!isCurrent()) return;
       if (!place.mayEdit(map)) this.events.refused();
       else if (map === undefined) this.events.home();
-      else await this.events.map({ project: place.projectCode!, map }, isCurrent);
+      else await this.events.map({ project: place.projectCode!, map }, isCurrent, view);
     } catch (error) {
-      if (isCurrent()) this.events.failed(error, () => void this.show({ project, map }));
+      if (isCurrent()) this.events.failed(error, () => void this.show({ project, map, view }));
     }
   }
 

@@ -1,4 +1,4 @@
-import type { BaseChoice } from "../address.js";
+import type { BaseChoice, View } from "../address.js";
 import { h } from "../dom.js";
 import { type StartView, startViewOf } from "../first-view.js";
 import { LayerTree, type TreeElement, type TreeItem } from "../layer-tree.js";
@@ -98,8 +98,13 @@ export class OpenMap {
     canvas.attribution.replaceChildren();
   }
 
-  /** Opens a map. @param shows makes room for it, when it is there @throws ServerError */
-  async open(mapId: MapId, isCurrent: () => boolean, shows: () => void): Promise<void> {
+  /** Opens a map. @param shows makes room for it, when it is there @param view undefined = all of it @throws ServerError */
+  async open(
+    mapId: MapId,
+    isCurrent: () => boolean,
+    shows: () => void,
+    view: View | undefined,
+  ): Promise<void> {
     const number = ++this.numbers.asked;
     const elements = await this.elements(mapId);
     if (!isCurrent()) return;
@@ -110,7 +115,8 @@ export class OpenMap {
     this.shown = new LayerTree(elements);
     shows();
     this.showTree();
-    this.fit(undefined, false);
+    if (view) this.parts.canvas.view.setView(view);
+    else this.fit(undefined, false);
   }
 
   /** Shows it as it is now. @throws ServerError */

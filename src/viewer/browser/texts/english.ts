@@ -469,6 +469,7 @@ export const english = {
   popupAnyTitle: "Found by itself",
   popupColumns: "Columns, in this order",
   popupPictures: "Pictures stand first, wherever their column is.",
+  popupUnsaved: "Not saved yet: Save keeps it, Cancel discards it.",
   popupReset: "Show all, as the layer has them",
   popupMoved: "{name}: place {at} of {all}",
   popupPreview: "Preview",

@@ -476,6 +476,7 @@ export const french: Texts = {
   popupAnyTitle: "Trouvé automatiquement",
   popupColumns: "Colonnes, dans cet ordre",
   popupPictures: "Les images viennent en premier, où que soit leur colonne.",
+  popupUnsaved: "Pas encore enregistré : Enregistrer le garde, Annuler l’abandonne.",
   popupReset: "Tout afficher, comme dans la couche",
   popupMoved: "{name} : place {at} sur {all}",
   popupPreview: "Aperçu",

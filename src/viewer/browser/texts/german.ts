@@ -480,6 +480,7 @@ export const german: Texts = {
   popupAnyTitle: "Wird selbst gefunden",
   popupColumns: "Spalten, in dieser Reihenfolge",
   popupPictures: "Bilder stehen zuerst, wo auch immer ihre Spalte ist.",
+  popupUnsaved: "Noch nicht gespeichert: Speichern behält es, Abbrechen verwirft es.",
   popupReset: "Alle zeigen, wie die Ebene sie hat",
   popupMoved: "{name}: Platz {at} von {all}",
   popupPreview: "Vorschau",

@@ -536,6 +536,7 @@ export const russian: Texts = {
   popupAnyTitle: "Находится сам",
   popupColumns: "Столбцы, в этом порядке",
   popupPictures: "Картинки всегда стоят первыми, где бы ни был их столбец.",
+  popupUnsaved: "Ещё не сохранено: «Сохранить» оставит изменения, «Отмена» отбросит их.",
   popupReset: "Показать все, как в слое",
   popupMoved: "{name}: место {at} из {all}",
   popupPreview: "Предпросмотр",

@@ -473,6 +473,7 @@ export const spanish: Texts = {
   popupAnyTitle: "Se encuentra automáticamente",
   popupColumns: "Columnas, en este orden",
   popupPictures: "Las imágenes van primero, esté donde esté su columna.",
+  popupUnsaved: "Aún sin guardar: Guardar lo conserva, Cancelar lo descarta.",
   popupReset: "Mostrar todo, como en la capa",
   popupMoved: "{name}: lugar {at} de {all}",
   popupPreview: "Vista previa",

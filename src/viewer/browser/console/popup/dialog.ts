@@ -127,6 +127,16 @@ export function showPopupDialog(
     form,
   );
   dialog.classList.add("popup-dialog");
+  /** Whoever has changed something says what is to become of it: by one key or beside the dialog it would be gone. */
+  const stay = (event: Event) => {
+    const isChanged = !saved || !isSamePopup(wanted(), saved);
+    if (!isChanged || (event.type === "click" && event.target !== dialog)) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    problem.textContent = t("popupUnsaved");
+  };
+  dialog.addEventListener("cancel", stay);
+  dialog.addEventListener("click", stay, { capture: true });
   title.focus();
   return dialog;
 }
