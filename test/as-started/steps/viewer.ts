@@ -50,6 +50,19 @@ const looks: Readonly<Record<string, Look>> = {
     await pictureComplete(page);
     t.same(problems, []);
   },
+  "somebody who is invited": async (t, world, browser) => {
+    const { id } = (await world.api("POST", "members/", { body: { login: "oona" } })).json;
+    const { invitation } = (await world.api("POST", `members/${id}/invitation/`)).json;
+    const link = `${world.url}/#project=${project}&invitation=${invitation}`;
+    const { page, problems } = await openPage(browser, link, { waitForMap: false });
+    await page.fill("#new-password", "battery-staple");
+    await page.keyboard.press("Enter");
+    await soon(t).ok(() => page.isVisible(".user-button:has-text('oona')"), "signed in");
+    t.notMatch(page.url(), "invitation");
+    t.same(problems, []);
+    await page.context().close();
+    await world.api("DELETE", `members/${id}/`);
+  },
   "legends, on paper too, and layers as one": async (t, world, browser) => {
     const css_style = `#trees { marker-fill: #cccccc; [species = "Oak"] { marker-fill: #007700; } }`;
     await world.api("PATCH", "trees/layers/trees/", { body: { parent_id: 0, css_style } });
