@@ -87,13 +87,13 @@ export async function acceptInvitation(
     const found = await invited(tx, projectId, secret);
     if (!found) throw noInvitation();
     const { accountId } = found;
-    // From here on nobody gives it a role in another project.
-    await tx.query("select from account where id = $1 for update", [accountId]);
     // Of two at once one finds it.
     const used = await tx.execute("delete from invitation where account_id = $1 and hash = $2", [
       accountId,
       secretHash(secret),
     ]);
+    // From here on nobody gives the account a role in another project.
+    await tx.query("select from account where id = $1 for update", [accountId]);
     if (used === 0 || !(await isOfProjectAlone(tx, accountId))) throw noInvitation();
     await tx.execute("update account set password_hash = $2 where id = $1", [accountId, passwordHash]);
   });

@@ -2,7 +2,7 @@ import t from "tap";
 import { accountOf, addMember, removeMember, setPassword } from "../../src/access/accounts.js";
 import { pruneInvitations } from "../../src/access/invitations.js";
 import { createProject, deleteProject } from "../../src/catalog/projects.js";
-import { startServer } from "../support/server.js";
+import { startServer, waitFor } from "../support/server.js";
 
 /** Links by which users choose their passwords. */
 
@@ -198,6 +198,19 @@ t.test("only administrators invite, and nobody of several projects", async (t) =
     t.equal((await accept({ invitation: before, password })).status, 403, "also when it was made before");
   t.equal((await login("gil", "gil-of-p")).status, 200);
   await removeMember(db, "gil", other);
+  let meanwhile: ReturnType<typeof accept> | undefined;
+  await db.transaction(async (tx) => {
+    await tx.execute("insert into membership (project_id, account_id, role) values ($1, $2, 'viewer')", [
+      other,
+      gil.id,
+    ]);
+    meanwhile = accept({ invitation: before, password: "taken-over" });
+    const waits =
+      "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%from account%'";
+    await waitFor(async () => (await sql.query(waits)).rowCount === 1);
+  });
+  t.equal((await meanwhile)?.status, 403, "also when the other project comes at the same moment");
+  t.equal((await login("gil", "gil-of-p")).status, 200);
 
   const deputy = await added("hanna", { password: "deputy-horse", role: "admin" });
   const { token } = (await login("hanna", "deputy-horse")).json;
