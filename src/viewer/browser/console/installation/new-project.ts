@@ -1,4 +1,5 @@
 import { h } from "../../dom.js";
+import { dayOf, type Invitation, invitationAddress } from "../invitation-address.js";
 import { copyLines } from "../people/copy-lines.js";
 import type { Frame, View } from "./frame.js";
 import { mostDisk } from "./most-disk.js";
@@ -8,7 +9,7 @@ import { mostDisk } from "./most-disk.js";
 interface Made {
   readonly code: string;
   readonly name: string;
-  readonly invitation: { readonly invitation: string; readonly expires: string };
+  readonly invitation: Invitation;
 }
 
 const field = (id: string, more: Readonly<Record<string, string>> = {}) =>
@@ -89,15 +90,10 @@ export function newProjectView(frame: Frame, back: () => View): View {
 
 function madeView(frame: Frame, { code, name, invitation }: Made, login: string, back: () => View): View {
   const { t, parts } = frame;
-  const page = new URL("./", document.baseURI);
-  // Behind the #, which browsers send to no server.
-  page.hash = String(new URLSearchParams({ project: code, invitation: invitation.invitation }));
-  const date = new Intl.DateTimeFormat(parts.locale.language, { dateStyle: "long" }).format(
-    new Date(invitation.expires),
-  );
+  const date = dayOf(parts.locale, invitation.expires);
   const shown = [
     h("p", {}, t("projectMade", { name, login, date })),
-    copyLines(frame, { text: page.href, label: t("projectLink"), rows: 3 }),
+    copyLines(frame, { text: invitationAddress(code, invitation), label: t("projectLink"), rows: 3 }),
   ];
   return { tab: "projects", title: name, back, render: () => shown };
 }

@@ -1,9 +1,9 @@
 import { h } from "../../dom.js";
 import { confirmed } from "../confirmed.js";
+import { dayOf, type Invitation, invitationAddress } from "../invitation-address.js";
 import { copyLines } from "./copy-lines.js";
 import type { Member } from "./effective.js";
 import type { Frame, View } from "./frame.js";
-import type { Invitation } from "./people-store.js";
 
 /** Links by which people choose their passwords. Each is shown once. */
 
@@ -34,24 +34,19 @@ export async function makeNewLink(frame: Frame, member: Member, back: () => View
   if (await confirmed(parts, texts)) await makeLink(frame, member, { back });
 }
 
-/** A day, as people of that language write it. */
-export const dayOf = ({ parts }: Frame, moment: string): string =>
-  new Intl.DateTimeFormat(parts.locale.language, { dateStyle: "long" }).format(new Date(moment));
-
 function linkView(
   frame: Frame,
   { login: name }: Member,
-  { invitation, expires }: Invitation,
+  invitation: Invitation,
   { back, isNew = false }: LinkOptions,
 ): View {
-  const { t, store } = frame;
-  const page = new URL("./", document.baseURI);
-  // Behind the #, which browsers send to no server.
-  page.hash = String(new URLSearchParams({ project: store.of.project.code, invitation }));
+  const { t, store, parts } = frame;
+  const date = dayOf(parts.locale, invitation.expires);
+  const text = invitationAddress(store.of.project.code, invitation);
   const shown = [
     ...(isNew ? [h("p", {}, t("personAdded", { name }))] : []),
-    h("p", {}, t("linkMade", { name, date: dayOf(frame, expires) })),
-    copyLines(frame, { text: page.href, label: t("linkFor", { name }), rows: 3 }),
+    h("p", {}, t("linkMade", { name, date })),
+    copyLines(frame, { text, label: t("linkFor", { name }), rows: 3 }),
   ];
   return { tab: "people", title: t("linkFor", { name }), back, render: () => shown };
 }

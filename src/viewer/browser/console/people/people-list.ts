@@ -1,5 +1,6 @@
 import { button, h, icon } from "../../dom.js";
 import { confirmed } from "../confirmed.js";
+import { dayOf } from "../invitation-address.js";
 import { addPersonView } from "./add-person.js";
 import {
   bits,
@@ -11,7 +12,6 @@ import {
   rightsAt,
 } from "./effective.js";
 import type { Frame, View } from "./frame.js";
-import { dayOf } from "./invitation-link.js";
 import type { LayerName } from "./people-store.js";
 import { personView } from "./person-view.js";
 import { extentCell, nameOf, onLayer, rightsSelect, roleTexts } from "./rights-cells.js";
@@ -143,7 +143,7 @@ export function peopleListView(frame: Frame, events: { giveUp(): void }, opened:
             h(
               "small",
               { class: "people-invited" },
-              t("invitedUntil", { date: dayOf(frame, member.invited_until) }),
+              t("invitedUntil", { date: dayOf(frame.parts.locale, member.invited_until) }),
             ),
         ),
       ),

@@ -1,6 +1,7 @@
 import { isServerError, ServerError } from "../../map-server.js";
 import { Conflict, changeRead } from "../conflict.js";
 import type { Edits, Read } from "../edits.js";
+import type { Invitation } from "../invitation-address.js";
 import type { PeopleOf, PeopleParts } from "../people-parts.js";
 import { type Grant, grantAt, type Member, type RightsPlace, type Role } from "./effective.js";
 
@@ -14,12 +15,6 @@ export interface NewPerson {
   readonly login: string;
   readonly role: Role;
 }
-/** By which somebody chooses a password, once. */
-export interface Invitation {
-  readonly invitation: string;
-  readonly expires: string;
-}
-
 export class PeopleStore {
   /** The public first. */
   members: readonly Member[] = [];

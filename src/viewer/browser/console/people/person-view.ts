@@ -1,8 +1,9 @@
 import { button, h, icon } from "../../dom.js";
 import type { MapInfo } from "../../map-server.js";
+import { dayOf } from "../invitation-address.js";
 import { bits, exceptionsOn, extentOn, type Member, rightsAt } from "./effective.js";
 import type { Frame, View } from "./frame.js";
-import { dayOf, makeNewLink } from "./invitation-link.js";
+import { makeNewLink } from "./invitation-link.js";
 import type { LayerName } from "./people-store.js";
 import { extentCell, nameOf, onLayer, type RightsOn, rightsSelect } from "./rights-cells.js";
 
@@ -96,7 +97,7 @@ export function personView(frame: Frame, id: number, back: () => View): View {
         "p",
         { class: "hint" },
         member.invited_until
-          ? `${member.login}: ${t("invitedUntil", { date: dayOf(frame, member.invited_until) })}`
+          ? `${member.login}: ${t("invitedUntil", { date: dayOf(frame.parts.locale, member.invited_until) })}`
           : t("newLinkHint", { name: member.login }),
       ),
       button(
