@@ -67,7 +67,7 @@ export function withMovableBorder(panel: HTMLElement, t: Translate): HTMLElement
   window.addEventListener("resize", show);
   new ResizeObserver(show).observe(panel);
   show();
-  return h("div", { class: "side-part" }, panel, border);
+  return h("aside", { class: "side-part" }, panel, border);
 }
 
 const limited = (width: number): number => Math.max(leastPixels, Math.min(mostPixels(), width));

@@ -217,7 +217,7 @@ export class Viewer {
       this.menu.element,
       controls,
       h(
-        "div",
+        "footer",
         { class: "bottom-line" },
         pointerCoordinates(this.view.map, t),
         scaleBar(this.view.map, locale),
