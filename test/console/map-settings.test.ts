@@ -219,6 +219,23 @@ t.test("readers find it above the layers, a long one folded; as text, never as H
   await plain.page.context().close();
 });
 
+t.test("who has the map open in another console sees its new base map and title", async (t) => {
+  const { page, problems } = await openPage(browser, `${server.url}/console/${link}`, { waitForMap: false });
+  await signIn(page, "admin");
+  await page.waitForSelector(".tree-choose");
+  const { name } = (await server.api("GET", "land/", { token })).json;
+  const own = await page.textContent(".base-row small");
+  await page.waitForTimeout(500);
+  await server.api("PATCH", "land/", { token, body: { base_map: "none", name: "Lands" } });
+  await page.waitForSelector(".chooser-title:has-text('Lands')");
+  await soon(t).equal(() => page.locator(".base-row").isVisible(), false);
+  await server.api("PATCH", "land/", { token, body: { base_map: null, name } });
+  await soon(t).equal(() => page.locator(".base-row").isVisible(), true);
+  await soon(t).equal(() => page.textContent(".base-row small"), own);
+  t.same(problems, []);
+  await page.context().close();
+});
+
 t.test("a base map is chosen: the map behind has it at once, and readers have it", async (t) => {
   const base = async () => (await server.api("GET", "land/")).json.base_map ?? null;
   const { page, problems } = await openPage(browser, `${server.url}/console/${link}`, { waitForMap: false });

@@ -161,6 +161,13 @@ export class Console {
       { place, server, map, canvas, objects },
       {
         closed: () => void this.navigation.show(parseAddress(location.hash)),
+        relist: async () => {
+          const { projectCode: code } = place;
+          const projects = await server.projects(code);
+          if (code === undefined || place.projectCode !== code) return;
+          place.projects = projects;
+          this.showHeader();
+        },
         sessionEnded: () => {
           const { projectCode } = place;
           if (projectCode === undefined) return;

@@ -15,6 +15,8 @@ export interface WatchParts {
 export interface WatchEvents {
   /** The open map is not there any more, or not for this user. */
   closed(): void;
+  /** Reads the list of maps anew. @throws ServerError */
+  relist(): Promise<void>;
   /** The session has ended while nothing was asked for. */
   sessionEnded(): void;
 }
@@ -54,8 +56,13 @@ export class MapWatch {
   }
 
   private async mapChanged(): Promise<void> {
+    const { map, place } = this.parts;
     try {
-      await this.parts.map.follow();
+      await map.follow();
+      // Its title and its base map are in the list.
+      const before = JSON.stringify(place.listed);
+      await this.events.relist();
+      if (JSON.stringify(place.listed) !== before) map.listedAnew();
     } catch (error) {
       const status = error instanceof ServerError ? error.status : 0;
       if (status === 401) await this.checkSession();

@@ -154,6 +154,17 @@ export class OpenMap {
     this.parts.canvas.tiles.renew(undefined);
   }
 
+  /** What the list of maps says of it is something else: its base map, perhaps. */
+  listedAnew(): void {
+    if (!this.shown) return;
+    if (this.parts.rows.isBusy) {
+      this.isLate = true;
+      return;
+    }
+    this.showTree();
+    this.parts.canvas.tiles.renew(undefined);
+  }
+
   openStyle(item: TreeItem): void {
     const { style, objects, rows, canvas, side } = this.parts;
     if (item.isFolder) return;
