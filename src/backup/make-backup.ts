@@ -24,7 +24,9 @@ import { outputOf } from "./postgres-programs.js";
  */
 
 /** The schemas that are Mapwright's. */
-const schemas = ["mapwright", "layers", "staging"];
+const tableSchemas = ["mapwright", "layers"];
+const stagingSchema = "staging";
+const schemas = [...tableSchemas, stagingSchema];
 /** What was begun longer ago, and is not whole, was broken off. */
 const abandonedMs = 86_400_000;
 
@@ -107,37 +109,8 @@ async function fill(
   name: string,
   source: BackupSource & { readonly client: pg.Client },
 ): Promise<BackupDescription> {
-  const { client, config, signal } = source;
-  await client.query("begin isolation level repeatable read read only");
-  const moment = (
-    await client.query<{ snapshot: string; made: Date; installation: string | null }>(
-      "select pg_export_snapshot() as snapshot, now() as made, (select id from installation) as installation",
-    )
-  ).rows[0]!;
-  const migrations = (await client.query<MigrationRow>(migrationsSql)).rows;
-  if (laterOf(migrations).length > 0)
-    throw new Error(
-      "The schema is a newer version's, which may have files that this one does not know: back up by that version.",
-    );
-  const keys = (await client.query<{ key: string }>(namedBlobsSql)).rows.map(({ key }) => key);
-  await folder.noteBlobs(
-    name,
-    keys.map((key) => ({ key })),
-  );
-  const dump = outputOf(
-    "pg_dump",
-    [...schemas.map((schema) => `--schema=${schema}`), "--format=custom", `--snapshot=${moment.snapshot}`],
-    // The server that has the snapshot, where the address names several.
-    { url: source.db.directUrl, signal },
-  );
-  let databaseBytes = 0;
-  const counting = async function* () {
-    for await (const chunk of dump) {
-      databaseBytes += chunk.length;
-      yield chunk;
-    }
-  };
-  await folder.files.write(folder.databaseOf(name), counting());
+  const { client, config } = source;
+  const { moment, migrations, keys, databaseBytes } = await dumpAtMoment(folder, name, source);
   await client.query("rollback");
   const { blobs, ...copied } = await copyBlobs(source.blobs, folder.blobs, keys, source);
   await folder.noteBlobs(name, blobs);
@@ -155,6 +128,114 @@ async function fill(
   await folder.finish(name, description);
   return description;
 }
+
+/** How long pg_dump waits for its locks, when nobody holds one that is in its way: ms. */
+const dumpLockMs = 5_000;
+
+/** Writes the database as it is at one moment, which goes on for the transaction of the client, and notes the blobs that it names. */
+async function dumpAtMoment(
+  folder: BackupFolder,
+  name: string,
+  source: BackupSource & { readonly client: pg.Client },
+) {
+  const { client } = source;
+  for (;;) {
+    const moment = await beginMoment(client);
+    const migrations = (await client.query<MigrationRow>(migrationsSql)).rows;
+    if (laterOf(migrations).length > 0)
+      throw new Error(
+        "The schema is a newer version's, which may have files that this one does not know: back up by that version.",
+      );
+    const keys = (await client.query<{ key: string }>(namedBlobsSql)).rows.map(({ key }) => key);
+    await folder.noteBlobs(
+      name,
+      keys.map((key) => ({ key })),
+    );
+    try {
+      return { moment, migrations, keys, databaseBytes: await dump(folder, name, moment, source) };
+    } catch (error) {
+      // Who waits for the locks of this transaction is waited for by pg_dump.
+      if (source.signal.aborted || !(await isInTheWay(client))) throw error;
+      await client.query("rollback");
+    }
+  }
+}
+
+/** @returns how many bytes were written */
+async function dump(
+  folder: BackupFolder,
+  name: string,
+  { snapshot }: Moment,
+  { db, signal }: Pick<BackupSource, "db" | "signal">,
+): Promise<number> {
+  const dumped = outputOf(
+    "pg_dump",
+    [
+      ...schemas.map((schema) => `--schema=${schema}`),
+      // Of imports that are under way, which end with their process.
+      `--exclude-table=${stagingSchema}.*`,
+      ...["--format=custom", `--snapshot=${snapshot}`, `--lock-wait-timeout=${dumpLockMs}`],
+    ],
+    // The server that has the snapshot, where the address names several.
+    { url: db.directUrl, signal },
+  );
+  let bytes = 0;
+  const counting = async function* () {
+    for await (const chunk of dumped) {
+      bytes += chunk.length;
+      yield chunk;
+    }
+  };
+  await folder.files.write(folder.databaseOf(name), counting());
+  return bytes;
+}
+
+/** Whether somebody waits for the locks of the client's transaction. */
+const isInTheWay = async (client: pg.Client): Promise<boolean> => {
+  const { rows } = await client
+    .query("select from pg_locks where not granted and pg_backend_pid() = any (pg_blocking_pids(pid))")
+    .catch(() => ({ rows: [] }));
+  return rows.length > 0;
+};
+
+interface Moment {
+  readonly snapshot: string;
+  readonly made: Date;
+  readonly installation: string | null;
+}
+
+const tablesSql = `select c.oid::text, format('%I.%I', n.nspname, c.relname) as name
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where n.nspname = any($1) and c.relkind in ('r', 'p') order by 1`;
+
+/**
+ * Begins a transaction that has locked all tables which there are at its moment. Between that moment and pg_dump's own locks a table may
+ * be dropped, else, which ends the backup; or be written anew by a change of its columns, and then whoever reads as of before finds
+ * no row in it.
+ */
+async function beginMoment(client: pg.Client): Promise<Moment> {
+  const tables = async () =>
+    (await client.query<{ oid: string; name: string }>(tablesSql, [tableSchemas])).rows;
+  for (;;) {
+    const before = await tables();
+    await client.query("begin isolation level repeatable read read only");
+    try {
+      // A transaction that has only locked sees what there is when it has all locks.
+      await client.query(`lock table ${before.map(({ name }) => name).join(", ")} in access share mode`);
+      const { rows } = await client.query<Moment>(
+        "select pg_export_snapshot() as snapshot, now() as made, (select id from installation) as installation",
+      );
+      const locked = new Set(before.map(({ oid }) => oid));
+      if ((await tables()).every(({ oid }) => locked.has(oid))) return rows[0]!;
+    } catch (error) {
+      if (!mayPass.has((error as pg.DatabaseError).code)) throw error;
+    }
+    await client.query("rollback");
+  }
+}
+
+/** SQLSTATE undefined_table, of one that was dropped since, and deadlock_detected. */
+const mayPass: ReadonlySet<string | undefined> = new Set(["42P01", "40P01"]);
 
 /** Copies blobs that are not there yet, or not whole. @returns how many, and the bytes of all @throws BlobNotFound */
 async function copyBlobs(

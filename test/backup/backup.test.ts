@@ -4,6 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import t from "tap";
+import { type BackupFolder, type NotedBlob, openBackups } from "../../src/backup/backup-folder.js";
+import { makeBackup } from "../../src/backup/make-backup.js";
 import { startNode } from "../../src/node.js";
 import { makeFileLayer, makeObject, send } from "../api/files.support.js";
 import { runCommand } from "../commands/support.js";
@@ -171,8 +173,9 @@ t.test(
     const own = new URL(config.databaseUrl);
     own.password ||= "not-to-be-seen";
     const several = own.href.replace(own.host, `127.0.0.1:1,${own.host}`);
-    const { rows } = await server.sql.query("select tablename from pg_tables where schemaname = 'layers'");
-    await server.sql.query(`begin; lock table layers.${rows[0].tablename} in access exclusive mode`);
+    // The program waits for it; for tables the command would wait before.
+    await server.sql.query("create sequence held");
+    await server.sql.query("begin; alter sequence held rename to held_by_us");
     const made = mapwright({ ...source, DATABASE_URL: several }, "backup", target);
     try {
       let lines: string[] = [];
@@ -190,8 +193,68 @@ t.test(
     }
     const { status, stderr } = await made;
     t.equal(status, 0, stderr);
+    await server.sql.query("drop sequence held");
   },
 );
+
+t.test("what is deleted, changed or imported when a backup begins does not spoil it", async (t) => {
+  const id = await makeObject(server, "a", { name: "kept" });
+  const { json: gone } = await server.api("POST", "m/layers/", {
+    token: await server.token("editor"),
+    body: { code: "gone" },
+  });
+  const [layer] = (await server.sql.query("select id from node where code = 'a'")).rows;
+  const [column] = (
+    await server.sql.query("select id from layer_column where code = 'name' and layer_id = $1", [layer.id])
+  ).rows;
+  await server.sql.query("create table staging.coming (a int)");
+  const others = [
+    `drop table layers.l${gone.id} cascade`,
+    // Rows that are written anew are none for whoever has begun to read before.
+    `alter table layers.l${layer.id} alter column c${column.id} type varchar(70)`,
+    "drop table staging.coming",
+  ];
+  const doing: Promise<unknown>[] = [];
+  const meanwhile = await Promise.all(others.map(() => server.nodes[0]!.services.db.dedicated()));
+  const backups = await openBackups(join(folder, "begun"));
+  // Called when the moment of the backup is there.
+  const hooked: BackupFolder = Object.create(backups, {
+    noteBlobs: {
+      value: async (name: string, noted: readonly NotedBlob[]) => {
+        if (noted.length > 0 && doing.length === 0)
+          for (const [index, sql] of others.entries()) {
+            const client = meanwhile[index]!;
+            doing.push(client.query(sql));
+            const pid = (client as unknown as { processID: number }).processID;
+            await waitFor(async () => {
+              const { rows } = await server.sql.query(
+                "select state, wait_event_type from pg_stat_activity where pid = $1",
+                [pid],
+              );
+              return rows[0].state === "idle" || rows[0].wait_event_type === "Lock";
+            });
+          }
+        await backups.noteBlobs(name, noted);
+      },
+    },
+  });
+  const { services } = server.nodes[0]!;
+  await makeBackup(hooked, { ...services, signal: new AbortController().signal, progress: () => undefined });
+  await Promise.all(doing);
+  for (const client of meanwhile) await client.end();
+  const there = await empty();
+  const restored = await mapwright(there, "restore", join(folder, "begun"));
+  t.equal(restored.status, 0, restored.stderr);
+  const client = new pg.Client({ connectionString: there.DATABASE_URL });
+  await client.connect();
+  const { rows } = await client.query(
+    `select c${column.id} as name from layers.l${layer.id} where svc_id = $1`,
+    [id],
+  );
+  t.same(rows, [{ name: "kept" }]);
+  t.same((await client.query("select 1 from pg_tables where schemaname = 'staging'")).rows, []);
+  await client.end();
+});
 
 t.test("a backup that fails leaves the others as they are, and is none", async (t) => {
   const { json: before } = await mapwright(source, "backup", target, "--list", "--json");
