@@ -6,13 +6,14 @@ import type { Session } from "./sessions.js";
 /** Whether the session is an operator's own: not one that somebody else, or another system, has opened in that name. */
 export async function isOperator(
   db: Queryable,
-  { accountId, projectId, grantedBy, isExternal }: Omit<Session, "origin">,
+  { accountId, login, projectId, isByPassword }: Omit<Session, "origin">,
 ): Promise<boolean> {
-  if (grantedBy !== undefined || isExternal) return false;
+  if (!isByPassword) return false;
   const rows = await db.query(
+    // The login, too: a backup that is restored lets the ids of later accounts be given again.
     `select from account a join membership m on m.account_id = a.id and m.project_id = $2
-     where a.id = $1 and a.is_operator`,
-    [accountId, projectId],
+     where a.id = $1 and m.login = $3 and a.is_operator`,
+    [accountId, projectId, login],
   );
   return rows.length > 0;
 }

@@ -14,8 +14,8 @@ export interface Session extends UserName {
   readonly origin: SessionOrigin;
   /** The user who requested this session for another user; it has no more rights than that user has. */
   readonly grantedBy?: UserName;
-  /** Opened by the word of another system, without the user's password. */
-  readonly isExternal?: true;
+  /** Opened with the user's password. Sessions of earlier versions do not say so. */
+  readonly isByPassword?: true;
 }
 
 /** Sessions in Redis. They expire `idleSeconds` after their last use. */

@@ -52,11 +52,15 @@ t.test("an operator is who signs in as one, and nobody in an operator's name", a
   const lent = await server.api("POST", "ext-auth/", { token: admin, body: login });
   t.equal(lent.status, 200, lent.text);
   const key = await server.api("POST", "keys/", { token: admin, body: { name: "k", rights: "edit" } });
-  const external = await services.sessions.open({
-    ...{ accountId: boss.id, login: "boss", projectId: project.id, origin: "api", isExternal: true },
-  });
+  const open = (login: string, more: { isByPassword?: true } = {}) =>
+    services.sessions.open({ accountId: boss.id, login, projectId: project.id, origin: "api", ...more });
+  // As other systems open them, and as they were before sessions said so.
+  const external = await open("boss");
+  // The id was an account's that a restored backup does not have.
+  const before = await open("somebody", { isByPassword: true });
   t.same((await ask("GET", "", lent.json.token)).json, { operator: false });
   t.same((await ask("GET", "", external)).json, { operator: false });
+  t.same((await ask("GET", "", before)).json, { operator: false });
   const refused: [string | undefined, number][] = [
     [undefined, 401],
     ["unknown", 401],
@@ -64,6 +68,7 @@ t.test("an operator is who signs in as one, and nobody in an operator's name", a
     [admin, 403],
     [lent.json.token, 403],
     [external, 403],
+    [before, 403],
   ];
   const requests = [
     ["GET", "projects/"],
@@ -89,7 +94,7 @@ t.test("who is an operator no longer, or has left the project, is refused at onc
     role: "admin",
   });
   await setOperator(db, gone.id, true);
-  const session = { accountId: gone.id, login: "gone", projectId: other, origin: "console" } as const;
+  const session = { accountId: gone.id, login: "gone", projectId: other, origin: "console", isByPassword: true } as const;
   const token = await services.sessions.open(session);
   t.equal((await ask("GET", "projects/", token)).status, 200);
   await db.query("delete from membership where account_id = $1", [gone.id]);

@@ -65,7 +65,7 @@ async function openSession(
   services: Services,
   project: ProjectState,
   account: Account & Partial<AuthenticatedAccount>,
-  more: Partial<Pick<Session, "grantedBy" | "origin" | "isExternal">> = {},
+  more: Partial<Pick<Session, "grantedBy" | "origin" | "isByPassword">> = {},
 ): Promise<Reply> {
   const token = await services.sessions.open({
     accountId: account.id,
@@ -90,7 +90,7 @@ async function login(
   const { user, pass, origin } = await body();
   const attempt = { login: user, password: pass, address: request.remoteAddress };
   const account = await services.logins.check(project.id, attempt, request.signal);
-  return openSession(services, project, account, { origin });
+  return openSession(services, project, account, { origin, isByPassword: true });
 }
 
 /** Login with a token of another system. All errors get the same response, to reveal nothing about the cause. */
@@ -101,7 +101,7 @@ async function externalLogin(request: Request, services: Services): Promise<Repl
   const login = await services.externalTokens.loginOf(token, project.code);
   const account = login === undefined ? undefined : await findMember(services.db, project.id, login);
   if (!account) throw forbidden("The external token is not accepted.");
-  return openSession(services, project, account, { isExternal: true });
+  return openSession(services, project, account);
 }
 
 /** @param caller must be signed in */
