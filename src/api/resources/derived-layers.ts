@@ -93,7 +93,7 @@ export const kindFields = {
  */
 export async function createFromSource(
   services: Services,
-  { map, caller }: MapContext,
+  { project, map, caller }: MapContext,
   kind: Exclude<LayerKind, "layer">,
   { source, layer }: { readonly source: unknown; readonly layer: NewLayer },
 ): Promise<{ readonly id: number }> {
@@ -108,6 +108,8 @@ export async function createFromSource(
   const { layer: sourceRef, filter: text, columns } = readSource(fieldsOf(source));
   const from = sourceLayer(map, sourceRef);
   requireRead(map, caller, from);
+  // A copy of the source's objects.
+  if (kind === "material") services.fullProjects.requireRoom(project);
   const filter = text.trim();
   return createDerived(services.db, map.id, {
     ...layer,

@@ -134,7 +134,7 @@ export const layerEditOperations: readonly Operation[] = [
     changes: { unconditionally: "It makes a layer." },
     body: jsonObject(createFields, sizes.styled),
     answer: answers("The new layer.", ref("Layer")),
-    refuses: [...refusals, "required_parameters", "unknown_column"],
+    refuses: [...refusals, "required_parameters", "unknown_column", "project_full"],
     handle: create,
   }),
   operation({

@@ -51,7 +51,8 @@ async function split(
     headers,
   }: Input<typeof splitParameters, Values<typeof splitBody>, typeof objectMatchHeaders>,
 ): Promise<Reply> {
-  const { layer, caller } = await editableContext(request, services);
+  const { map, layer, caller } = await editableContext(request, services);
+  services.fullProjects.requireRoom(map.project);
   const id = objectId(request.params.object);
   const { geomSR } = query();
   const line = lineOf((await body()).line, geomSR);
@@ -110,7 +111,7 @@ export const objectShapeOperations: readonly Operation[] = [
       "The ids of the object and of the new ones, by their sizes, largest first.",
       ref("SplitObjects"),
     ),
-    refuses: [404, 412, "invalid_geometry", "invalid_value", "required_parameters"],
+    refuses: [404, 412, "invalid_geometry", "invalid_value", "required_parameters", "project_full"],
     handle: split,
   }),
   operation({
