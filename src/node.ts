@@ -329,6 +329,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   const stores = [redis, ownTilesRedis].filter((store) => store !== undefined);
   await Promise.all(stores.map((store) => connectInTime(store).catch(() => undefined)));
   await changes.start();
+  await fullProjects.read();
   const purges = purgeServicesOf(config);
   if (purges.size > 0)
     purger = new Purger({
@@ -348,7 +349,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
       () => pruneInvitations(db),
       () => pruneJobs(db),
       () => pruneTallies(db),
-      () => measureProjects(db).then(() => fullProjects.read()),
+      () => measureProjects(db).finally(() => fullProjects.read()),
     ],
     log,
   );

@@ -7,53 +7,70 @@ import type { Database, Queryable } from "../storage/postgres.js";
  * what is added meanwhile.
  */
 
-/** How old a measurement gets: of projects with a limit, and of others. */
-const limitedFor = "1 minute";
-const unlimitedFor = "10 minutes";
+/** Of a project p and its last measurement u: how old that gets, with a limit (nodes look every minute) and without. */
+const isDue = `(u.measured_at is null or u.measured_at < now() - case when u.most_bytes is null
+  then interval '10 minutes' else interval '50 seconds' end)`;
 /** Projects that one turn measures: those that were measured longest ago. */
 const measuredAtOnce = 100;
 
 /**
- * Measures what is due: tables of layers with their indexes, images, attached files, pictures and fonts; of histories nothing, which
- * have a bound of their own. One node at a time does so.
+ * Measures what is due: tables of layers with their indexes, images, attached files, pictures and fonts, also of what is in the bin; of
+ * histories nothing, which have a bound of their own. One node at a time does so. A project that is deleted meanwhile, or a table of which somebody changes just
+ * now, is left to the next time, and keeps no others from being measured.
  */
-export function measureProjects(db: Database): Promise<void> {
-  return db.transaction(async (tx) => {
-    const [lock] = await tx.query<{ held: boolean }>(
-      `select pg_try_advisory_xact_lock(${workLock.diskUse}) as held`,
-    );
-    if (!lock!.held) return;
-    // A table that is being changed is looked at the next time.
-    await tx.query("select set_config('lock_timeout', '500ms', true)");
-    await tx.query(
-      `with due as (
-         select p.id from project p left join project_disk_use u on u.project_id = p.id
-         where u.measured_at is null
-           or u.measured_at < now() - case when u.most_bytes is null then interval '${unlimitedFor}' else interval '${limitedFor}' end
-         order by u.measured_at nulls first limit ${measuredAtOnce}
-       ), layers as materialized (
-         select n.id, m.project_id from due join map m on m.project_id = due.id join node n on n.map_id = m.id
-         where n.type <> 'folder'
-       ), tables as materialized (
-         select c.oid, substring(c.relname from '^l([0-9]{1,18})(?:_|$)')::bigint as layer_id from pg_class c
-         where c.relnamespace = 'layers'::regnamespace and c.relkind = 'r'
-       )
-       insert into project_disk_use (project_id, bytes, measured_at)
-       select due.id, (
-           select coalesce(sum(pg_total_relation_size(t.oid)), 0)
-           from layers l join tables t on t.layer_id = l.id where l.project_id = due.id
-         ) + (
-           select coalesce(sum(f.bytes), 0) from layers l join file f on f.layer_id = l.id where l.project_id = due.id
-         ) + (
-           select coalesce(sum(r.original_bytes + r.processed_bytes), 0)
-           from layers l join raster r on r.layer_id = l.id where l.project_id = due.id
-         ) + (select coalesce(sum(bytes), 0) from picture where project_id = due.id)
-           + (select coalesce(sum(bytes), 0) from font where project_id = due.id), now()
-       from due
-       on conflict (project_id) do update set bytes = excluded.bytes, measured_at = excluded.measured_at`,
-    );
-  });
+export async function measureProjects(db: Database): Promise<void> {
+  const due = await db.query<{ id: number }>(
+    `select p.id from project p left join project_disk_use u on u.project_id = p.id
+     where not p.hidden and ${isDue} order by u.measured_at nulls first limit ${measuredAtOnce}`,
+  );
+  for (const { id } of due) if ((await measureProject(db, id)) === "another") return;
 }
+
+/** @returns another = another node measures just now */
+async function measureProject(db: Database, project: number): Promise<"done" | "another"> {
+  try {
+    return await db.transaction(async (tx) => {
+      const [lock] = await tx.query<{ held: boolean }>(
+        `select pg_try_advisory_xact_lock(${workLock.diskUse}) as held`,
+      );
+      if (!lock!.held) return "another";
+      await tx.query("select set_config('lock_timeout', '500ms', true)");
+      await tx.query(
+        // The names of tables as ranges, which the index of pg_class finds: it may have hundreds of thousands.
+        `with layers as materialized (
+           select n.id from node n where n.type <> 'folder' and n.map_id in (
+             select m.id from map m where m.project_id = $1 union all select b.holder_id from bin b where b.project_id = $1
+           )
+         )
+         insert into project_disk_use as u (project_id, bytes, measured_at)
+         select p.id, (
+             select coalesce(sum(pg_total_relation_size(t.oid)), 0) from layers l cross join lateral (
+               select c.oid from pg_class c
+               where c.relnamespace = 'layers'::regnamespace and c.relkind = 'r' and c.relname = ('l' || l.id)::name
+               union all
+               select c.oid from pg_class c
+               where c.relnamespace = 'layers'::regnamespace and c.relkind = 'r'
+                 and c.relname > ('l' || l.id || '_')::name and c.relname < ('l' || l.id || '\`')::name
+             ) t
+           ) + (select coalesce(sum(f.bytes), 0) from layers l join file f on f.layer_id = l.id)
+             + (select coalesce(sum(r.original_bytes + r.processed_bytes), 0) from layers l join raster r on r.layer_id = l.id)
+             + (select coalesce(sum(bytes), 0) from picture where project_id = p.id)
+             + (select coalesce(sum(bytes), 0) from font where project_id = p.id), now()
+         from project p where p.id = $1
+         on conflict (project_id) do update set bytes = excluded.bytes, measured_at = excluded.measured_at
+           where ${isDue}`,
+        [project],
+      );
+      return "done";
+    });
+  } catch (error) {
+    if (isPassing.has((error as { code?: string }).code)) return "done";
+    throw error;
+  }
+}
+
+/** foreign_key_violation, lock_not_available */
+const isPassing: ReadonlySet<string | undefined> = new Set(["23503", "55P03"]);
 
 /** Sets what a project may take at most. @param mostBytes null = as much as there is */
 export const setMostBytes = (db: Queryable, project: number, mostBytes: number | null): Promise<unknown> =>
@@ -81,7 +98,7 @@ export class FullProjects {
     if (this.ids.has(project.id))
       throw failed(
         "project_full",
-        "This project has used up its room on the server: delete what is not needed, or ask who runs the server for more.",
+        "This project has used up its room on the server: delete what is not needed, also from the bin, or ask who runs the server for more.",
       );
   }
 }

@@ -2,7 +2,10 @@ import t from "tap";
 import { addMember } from "../../src/access/accounts.js";
 import { setOperator } from "../../src/access/operators.js";
 import { measureProjects } from "../../src/catalog/disk-use.js";
+import { layerTable } from "../../src/catalog/layer-table.js";
 import { createProject } from "../../src/catalog/projects.js";
+import { startNode } from "../../src/node.js";
+import { quietLog } from "../support/log.js";
 import { addObject, makeMap, makeStyledLayer, square } from "../support/maps.js";
 import { startServer } from "../support/server.js";
 
@@ -94,7 +97,13 @@ t.test("who is an operator no longer, or has left the project, is refused at onc
     role: "admin",
   });
   await setOperator(db, gone.id, true);
-  const session = { accountId: gone.id, login: "gone", projectId: other, origin: "console", isByPassword: true } as const;
+  const session = {
+    accountId: gone.id,
+    login: "gone",
+    projectId: other,
+    origin: "console",
+    isByPassword: true,
+  } as const;
   const token = await services.sessions.open(session);
   t.equal((await ask("GET", "projects/", token)).status, 200);
   await db.query("delete from membership where account_id = $1", [gone.id]);
@@ -111,6 +120,37 @@ t.test("the list has all projects, and what they take", async (t) => {
   t.equal(json.length, 2, "the base map's is not among them");
   t.ok(json[0].bytes >= 16_384, "a table with its indexes");
   t.equal(headers.get("cache-control"), "private, no-store");
+});
+
+t.test("what lies in the bin counts until it leaves it", async (t) => {
+  const bytes = async () => {
+    await db.execute("update project_disk_use set measured_at = null");
+    await measureProjects(db);
+    return (await ask("GET", "projects/", operator)).json[0].bytes as number;
+  };
+  const before = await bytes();
+  await makeStyledLayer(server, "m", "old", "#old { polygon-fill: #f00; }");
+  const more = await bytes();
+  t.ok(more > before);
+  await server.api("DELETE", "m/layers/old/", { token: admin });
+  t.equal(await bytes(), more);
+  const [entry] = (await server.api("GET", "bin/", { token: admin })).json.entries;
+  t.equal((await server.api("DELETE", `bin/${entry.id}/`, { token: admin })).status, 200);
+  t.equal(await bytes(), before);
+});
+
+t.test("a table that is being changed is measured later, and others at once", async (t) => {
+  await db.execute("update project_disk_use set bytes = null, measured_at = null");
+  const bytes = async () =>
+    (await ask("GET", "projects/", operator)).json.map((one: { bytes: number | null }) => one.bytes);
+  const [layer] = await db.query<{ id: number }>("select id from node where code = 'a'");
+  await db.transaction(async (tx) => {
+    await tx.execute(`lock table ${layerTable(layer!.id)} in access exclusive mode`);
+    await measureProjects(db);
+    t.same(await bytes(), [null, 0]);
+  });
+  await measureProjects(db);
+  t.match(await bytes(), [Number, 0]);
 });
 
 t.test("a title and a limit are set, and nothing else", async (t) => {
@@ -222,8 +262,21 @@ t.test("a project that is full takes nothing more, and is served and emptied as 
       body: '{"type":"FeatureCollection","features":[]}',
     });
   await ask("PATCH", "projects/p/", operator, { most_bytes: 1 });
-  for (const refused of [await add(), await bulk([create])])
-    t.match(refused, { status: 500, json: { code: "project_full" } });
+  const line = {
+    type: "LineString",
+    coordinates: [
+      [0.5, -1],
+      [0.5, 2],
+    ],
+  };
+  const copy = { code: "copy", name: "Copy", type: "material", source: { layer: "a" } };
+  const refusals = [
+    await add(),
+    await bulk([create]),
+    await server.api("POST", `m/layers/a/objects/${object}/split/`, { token: editor, body: { line } }),
+    await server.api("POST", "m/layers/", { token: admin, body: copy }),
+  ];
+  for (const refused of refusals) t.match(refused, { status: 500, json: { code: "project_full" } });
   const imported = await upload("m/layers/a/import/");
   t.match(await imported.json(), { code: "project_full" });
   const png = await fetch(`${server.url}/api/2.8/p/pictures/a.png`, {
@@ -242,6 +295,9 @@ t.test("a project that is full takes nothing more, and is served and emptied as 
     { id: object },
   ];
   t.equal((await bulk([{ op: "delete", id }])).status, 200);
+  const later = await startNode({ ...services.config, port: 0 }, quietLog);
+  t.teardown(() => later.stop(0));
+  t.throws(() => later.services.fullProjects.requireRoom(project), "a node that starts knows of it");
   await ask("PATCH", "projects/p/", operator, { most_bytes: null });
   t.equal((await add()).status, 200);
 });

@@ -87,7 +87,13 @@ async function tokenOf(who: Who): Promise<string | undefined> {
   if (who === "public") return undefined;
   if (who === "made-up token") return "A".repeat(43);
   const projectId = who === "stranger" ? otherProject : project.id;
-  return services.sessions.open({ accountId: accounts.get(who)!, login: who, projectId, origin: "api", isByPassword: true });
+  return services.sessions.open({
+    accountId: accounts.get(who)!,
+    login: who,
+    projectId,
+    origin: "api",
+    isByPassword: true,
+  });
 }
 
 async function must(method: string, path: string, body?: unknown) {

@@ -66,7 +66,7 @@ const advice: Readonly<Record<ExecutionCode, Advice>> = {
     meaning:
       "The project has used up what it may take of the server's disks: it takes no new objects, imports and files.",
     remedy:
-      "Delete what is not needed, or ask [an operator](../operating/operators.md) for more. What was deleted counts until its table is cleaned up.",
+      "Delete what is not needed, or ask [an operator](../operating/operators.md) for more. What was deleted counts while it is in the bin, and until its table is cleaned up.",
   },
   not_materialized: {
     meaning: "`refresh/` was asked of a layer that is filled by nothing.",

@@ -633,7 +633,7 @@ export const english = {
   causeStyle: "its style cannot be used",
   causeOther: "it could not be drawn; the log tells why",
   problemFull:
-    "This project has used up its room on the server. Delete what is not needed, or ask its operator for more.",
+    "This project has used up its room on the server. Delete what is not needed, also from the bin, or ask its operator for more.",
   nLayers: { one: "{n} layer", other: "{n} layers" },
   nRows: { one: "{n} row", other: "{n} rows" },
   checksBad: { one: "One problem", other: "{n} problems" },

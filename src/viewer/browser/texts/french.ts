@@ -648,7 +648,7 @@ export const french: Texts = {
   causeStyle: "son style est inutilisable",
   causeOther: "elle n’a pas pu être dessinée ; le journal dit pourquoi",
   problemFull:
-    "Ce projet a épuisé sa place sur le serveur. Supprimez l’inutile, ou demandez-en plus à son exploitant.",
+    "Ce projet a épuisé sa place sur le serveur. Supprimez l’inutile, aussi de la corbeille, ou demandez-en plus à son exploitant.",
   nLayers: { one: "{n} couche", many: "{n} couches", other: "{n} couches" },
   nRows: { one: "{n} ligne", many: "{n} lignes", other: "{n} lignes" },
   checksBad: { one: "Un problème", many: "{n} problèmes", other: "{n} problèmes" },

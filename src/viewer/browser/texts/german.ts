@@ -654,7 +654,7 @@ export const german: Texts = {
   causeStyle: "ihr Stil ist nicht brauchbar",
   causeOther: "sie konnte nicht gezeichnet werden; das Protokoll sagt warum",
   problemFull:
-    "Dieses Projekt hat seinen Platz auf dem Server aufgebraucht. Löschen Sie, was nicht gebraucht wird, oder bitten Sie den Betreiber um mehr.",
+    "Dieses Projekt hat seinen Platz auf dem Server aufgebraucht. Löschen Sie, was nicht gebraucht wird, auch aus dem Papierkorb, oder bitten Sie den Betreiber um mehr.",
   nLayers: { one: "{n} Ebene", other: "{n} Ebenen" },
   nRows: { one: "{n} Zeile", other: "{n} Zeilen" },
   checksBad: { one: "Ein Problem", other: "{n} Probleme" },

@@ -642,7 +642,7 @@ export const spanish: Texts = {
   causeStyle: "su estilo no se puede usar",
   causeOther: "no se pudo dibujar; el registro dice por qué",
   problemFull:
-    "Este proyecto ha agotado su espacio en el servidor. Borre lo que no haga falta o pida más a su operador.",
+    "Este proyecto ha agotado su espacio en el servidor. Borre lo que no haga falta, también de la papelera, o pida más a su operador.",
   nLayers: { one: "{n} capa", many: "{n} capas", other: "{n} capas" },
   nRows: { one: "{n} fila", many: "{n} filas", other: "{n} filas" },
   checksBad: { one: "Un problema", many: "{n} problemas", other: "{n} problemas" },
