@@ -32,6 +32,7 @@ import { pruneChangeLog } from "./changes/prune.js";
 import { systemClock } from "./clock.js";
 import type { Config } from "./config.js";
 import { loadDocumentation } from "./docs/documentation.js";
+import { examine } from "./doctor/doctor.js";
 import { Health } from "./doctor/health.js";
 import { createFileExports } from "./export/file-exports.js";
 import { RenderQueue } from "./export/render-queue.js";
@@ -315,7 +316,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     slowLayers: new SlowLayers(systemClock),
     slices: path.slices,
     badLayers: path.badLayers,
-    health: new Health(config, systemClock),
+    health: new Health(() => examine(config), systemClock),
     fullProjects,
     tiles,
     tileAnswers: path.answers,

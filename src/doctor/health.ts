@@ -1,7 +1,5 @@
 import type { Clock } from "../clock.js";
-import type { Config } from "../config.js";
 import type { Check } from "./check.js";
-import { examine } from "./doctor.js";
 
 /** What `doctor` finds, for those who look at it in a running server. */
 
@@ -14,22 +12,29 @@ export interface Examined {
 }
 
 export class Health {
-  private last: { readonly since: number; readonly examined: Promise<Examined> } | undefined;
+  private last: Promise<Examined> | undefined;
+  /** By the clock. While it is examined there is no end: what hangs is not begun once more beside it. */
+  private keptUntil = Number.POSITIVE_INFINITY;
 
   constructor(
-    private readonly config: Config,
+    private readonly examine: () => Promise<readonly Check[]>,
     private readonly clock: Pick<Clock, "now">,
   ) {}
 
   /** At most half a minute old, or what is being examined. */
   now(): Promise<Examined> {
-    const now = this.clock.now();
-    if (this.last && now < this.last.since + keptMs) return this.last.examined;
-    const examined = examine(this.config).then((checks) => ({ checks, at: new Date() }));
-    this.last = { since: now, examined };
-    examined.catch(() => {
-      this.last = undefined;
-    });
+    if (this.last && this.clock.now() < this.keptUntil) return this.last;
+    this.keptUntil = Number.POSITIVE_INFINITY;
+    const examined = this.examine().then((checks) => ({ checks, at: new Date() }));
+    this.last = examined;
+    examined.then(
+      () => {
+        this.keptUntil = this.clock.now() + keptMs;
+      },
+      () => {
+        this.last = undefined;
+      },
+    );
     return examined;
   }
 }
