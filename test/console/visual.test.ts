@@ -20,10 +20,14 @@ const points = JSON.stringify({
   })),
 });
 
-async function opened(map: string, options: NonNullable<Parameters<typeof openPage>[2]> = {}) {
+async function opened(
+  map: string,
+  options: NonNullable<Parameters<typeof openPage>[2]> = {},
+  data: unknown = JSON.parse(points),
+) {
   await server.api("POST", "", { token, body: { code: map } });
   await server.api("POST", `${map}/layers/`, { token, body: { code: "towns" } });
-  await server.api("POST", `${map}/layers/towns/import/`, { token, body: JSON.parse(points) });
+  await server.api("POST", `${map}/layers/towns/import/`, { token, body: data });
   const open = await openPage(browser, `${server.url}/console/#project=p&map=${map}`, {
     waitForMap: false,
     ...options,
@@ -80,6 +84,47 @@ t.test("colours by value: chosen, tried on the map, dragged, saved and taken off
   t.same(problems, []);
   await page.context().close();
 });
+
+t.test(
+  "categories take the first texts that objects share, and names where there are no others",
+  async (t) => {
+    const made = (texts: (at: number) => Readonly<Record<string, string>>) => ({
+      type: "FeatureCollection",
+      features: Array.from({ length: 40 }, (_, at) => ({
+        type: "Feature",
+        properties: { title: `Town ${at}`, ...texts(at) },
+        geometry: { type: "Point", coordinates: [10 + at / 10, 50] },
+      })),
+    });
+    const shared = await opened(
+      "shared",
+      {},
+      made((at) => ({ nick: `T${at}`, kind: at % 2 ? "port" : "lake" })),
+    );
+    const asked = tried(shared.page, /"columnCode":"kind"/);
+    await shared.page.selectOption("#visual-kind", "2");
+    await asked;
+    await soon(t).equal(() => shared.page.inputValue("#visual-column"), "kind");
+    await shared.page.selectOption("#visual-column", "nick");
+    await tried(shared.page, /"columnCode":"nick"/);
+    await shared.page.waitForTimeout(500);
+    t.equal(await shared.page.inputValue("#visual-column"), "nick", "what is chosen stays");
+    t.same(shared.problems, []);
+    await shared.page.context().close();
+
+    const apart = await opened(
+      "apart",
+      {},
+      made((at) => ({ nick: `T${at}` })),
+    );
+    const first = tried(apart.page, /"columnCode":"title"/);
+    await apart.page.selectOption("#visual-kind", "2");
+    await first;
+    await soon(t).equal(() => apart.page.inputValue("#visual-column"), "title");
+    t.same(apart.problems, []);
+    await apart.page.context().close();
+  },
+);
 
 t.test("what the classes colour gets another size and outline, as its shapes have them", async (t) => {
   const { page, problems, saved } = await opened("sizes");

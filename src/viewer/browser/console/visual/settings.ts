@@ -88,6 +88,32 @@ export function ofKind(type: number, columns: readonly Column[], before?: Visual
   };
 }
 
+/** Whether each object has a value of its own, as of names, so that they make no categories. A few may well have a class each. */
+export function isApart({ type, classesSettings }: Visual): boolean {
+  const { classes = [], defaultClass } = (classesSettings ?? {}) as {
+    readonly classes?: readonly { readonly count?: number }[];
+    readonly defaultClass?: { readonly count?: number };
+  };
+  const areAlone = classes.length > 0 && classes.every(({ count = 0 }) => count <= 1);
+  return type === kinds.categories && areAlone && (defaultClass?.count ?? 0) > 0;
+}
+
+/** Columns that are tried for categories before the first one has to do. */
+const mostGuessed = 4;
+
+/**
+ * A better column for categories: where each object of the first one has a value of its own, as names do, the next with texts.
+ * @param settings of the first, with the numbers of objects @param guessed codes of those that were tried
+ */
+export function betterColumn(
+  settings: Visual,
+  columns: readonly Column[],
+  guessed: readonly string[],
+): Column | undefined {
+  if (!isApart(settings) || guessed.length >= mostGuessed) return undefined;
+  return columns.find(({ code, type }) => (type === "string" || type === "bool") && !guessed.includes(code));
+}
+
 /** The settings for another column, of which nothing that was said of the values of the old one is kept. */
 export function withColumn(settings: Visual, column: Column): Visual {
   const { algorithm: _, column: _id, ...rest } = settings;

@@ -42,7 +42,8 @@ export class VisualView {
   constructor(
     private readonly t: Translate,
     private readonly language: string,
-    private readonly changed: (settings: Visual | undefined) => void,
+    /** @param isGuess whether the column was not chosen by the user */
+    private readonly changed: (settings: Visual | undefined, isGuess: boolean) => void,
   ) {
     this.element.addEventListener("pointerdown", ({ target }) => {
       this.isHeld = target instanceof HTMLInputElement && target.type === "range";
@@ -80,7 +81,7 @@ export class VisualView {
   private change(next: (now: Visual) => Visual): void {
     const { settings } = this.shown;
     const changed = settings && next(settings);
-    if (changed !== settings) this.changed(changed);
+    if (changed !== settings) this.changed(changed, false);
   }
 
   private controls(): HTMLElement[] {
@@ -121,7 +122,7 @@ export class VisualView {
       })),
     ];
     const select = choice("visual-kind", options, settings ? String(settings.type) : "", (value) =>
-      this.changed(value === "" ? undefined : ofKind(Number(value), columns, this.shown.settings)),
+      this.changed(value === "" ? undefined : ofKind(Number(value), columns, this.shown.settings), true),
     );
     return row(t("visualKind"), "visual-kind", select);
   }

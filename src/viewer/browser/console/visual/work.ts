@@ -4,7 +4,15 @@ import type { Translate } from "../../texts.js";
 import type { DraftStorage } from "../kept-drafts.js";
 import { type DraftOwner, LayerDrafts } from "../layer-drafts.js";
 import { readForm, type SymbolKind } from "../style-form.js";
-import { type Column, hasClasses, signatureOf, type Visual } from "./settings.js";
+import {
+  betterColumn,
+  type Column,
+  hasClasses,
+  isApart,
+  signatureOf,
+  type Visual,
+  withColumn,
+} from "./settings.js";
 import { VisualView } from "./view.js";
 
 /** Visualizations as they are worked on: drafts until they are saved, completed by the server, which knows the values. */
@@ -38,6 +46,8 @@ export class VisualWork {
   private values: { readonly key: string; readonly list: readonly unknown[] } | undefined;
   private reading: { readonly key: string; readonly ended: AbortController } | undefined;
   private timer = 0;
+  /** Columns that were tried while the user has chosen none, and what the server said of the first; undefined = one is chosen. */
+  private guess: { readonly tried: readonly string[]; readonly first: Visual | undefined } | undefined;
   /** Number of the latest change: answers for older ones are let go. */
   private latest = 0;
   /** Id of the layer whose visualization is being saved. */
@@ -59,7 +69,7 @@ export class VisualWork {
       owner,
       storage,
     );
-    this.view = new VisualView(t, language, (settings) => this.change(settings));
+    this.view = new VisualView(t, language, (settings, isGuess) => this.change(settings, isGuess));
   }
 
   get element(): HTMLElement {
@@ -147,10 +157,12 @@ export class VisualWork {
     this.latest += 1;
   }
 
-  private change(settings: Visual | undefined): void {
+  private change(settings: Visual | undefined, isGuess: boolean): void {
     const { item } = this;
     if (!item) return;
     this.stop();
+    const code = isGuess ? settings?.columnCode : undefined;
+    this.guess = code ? { tried: [code], first: undefined } : undefined;
     const saved = savedVisual(item);
     const base = this.drafts.of(item.layerId)?.base ?? signatureOf(saved);
     const isSaved = settings === undefined && saved === undefined && this.saving !== item.layerId;
@@ -172,10 +184,22 @@ export class VisualWork {
       return;
     }
     try {
-      const settings = draft.value && (await this.events.tried(item, draft.value));
+      let settings = draft.value && (await this.events.tried(item, draft.value));
       // Another layer's, or one that was saved or discarded meanwhile.
       const now = this.drafts.of(item.layerId);
       if (number !== this.latest || !now || now.value !== draft.value) return;
+      if (settings && this.guess) {
+        const { tried, first = settings } = this.guess;
+        const better = betterColumn(settings, this.columns, tried);
+        if (better) {
+          this.guess = { tried: [...tried, better.code], first };
+          this.drafts.set(item.layerId, { ...now, value: withColumn(draft.value!, better) });
+          return this.complete(item, number);
+        }
+        // None is better: the first one says most.
+        if (isApart(settings)) settings = first;
+        this.guess = undefined;
+      }
       if (settings) {
         // What the draft is meant for may have changed meanwhile.
         this.drafts.set(item.layerId, { ...now, value: settings });
