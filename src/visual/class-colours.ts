@@ -5,6 +5,9 @@ import { diverging, sequential } from "./color-brewer.js";
 /** `classesSettings`, or a part of it. */
 type Classes = Readonly<Record<string, unknown>>;
 
+/** Of classes for which nothing else is said. */
+export const commonColours = { minColor: "#a1dab4", midColor: "#41b6c4", maxColor: "#253494" };
+
 const palettes = new Map<unknown, readonly string[]>(Object.entries({ ...sequential, ...diverging }));
 
 /** Of the colours that a palette has. */

@@ -59,6 +59,7 @@ t.test("colours by value: chosen, tried on the map, dragged, saved and taken off
   await page.waitForSelector(".histogram-border");
   t.equal((await saved()).visualSettings, undefined, "nothing is saved yet");
   await accessible(t, page, "the form of colours");
+  t.equal(await page.locator("#visual-palette option:checked").textContent(), "Usual colours");
   const painted = tried(page, /"palette":"YlOrRd"/);
   await page.selectOption("#visual-palette", "YlOrRd");
   await painted;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { LayerNode } from "../../catalog/state.js";
-import { colourOf } from "../class-colours.js";
+import { colourOf, commonColours } from "../class-colours.js";
 import { columnOf, isMeasured, type Settings } from "../columns.js";
 import { classReach, classRules, classSql, classSymbol, halfOfPoints, styleOf } from "../drawing.js";
 import { classificator, type VisualKind } from "../kind.js";
@@ -14,7 +14,6 @@ import { measure } from "../value-sql.js";
 /** Thematic map: classes of a column's values, coloured from one colour over a second to a third, or by a palette. */
 
 /** Light to dark, so that more is darker; the colour-blind can tell them apart, and all of them from a white map. */
-const defaultColors = { min: "#a1dab4", mid: "#41b6c4", max: "#253494" };
 
 /** For values below and above 0, as ColorBrewer's RdBu, which the colour-blind can tell apart. */
 const bothColors = { minColor: "#b2182b", midColor: "#f7f7f7", maxColor: "#2166ac" };
@@ -25,9 +24,9 @@ export const gradient: VisualKind = {
     .object({
       opacity: opacity.default(1),
       lineWidth: size.default(defaultLineWidth),
-      midColor: colour.default(defaultColors.mid),
-      minColor: colour.default(defaultColors.min),
-      maxColor: colour.default(defaultColors.max),
+      midColor: colour.default(commonColours.midColor),
+      minColor: colour.default(commonColours.minColor),
+      maxColor: colour.default(commonColours.maxColor),
       linePattern: pattern.default(""),
       /** Of ColorBrewer. An addition to the contract, whose three colours are then its first, middle and last. */
       palette: paletteSchema,

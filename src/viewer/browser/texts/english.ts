@@ -303,6 +303,7 @@ export const english = {
   visualOwn: "Own borders",
   visualCount: "Number of classes",
   visualPalette: "Palette",
+  visualCommonColours: "Usual colours",
   visualOwnColours: "Other colours",
   visualSpread: "How many objects have which value",
   visualBorder: "Border {n} between classes",

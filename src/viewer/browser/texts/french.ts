@@ -307,6 +307,7 @@ export const french: Texts = {
   visualOwn: "Limites choisies",
   visualCount: "Nombre de classes",
   visualPalette: "Palette",
+  visualCommonColours: "Couleurs habituelles",
   visualOwnColours: "Autres couleurs",
   visualSpread: "Combien d’objets ont quelle valeur",
   visualBorder: "Limite {n} entre classes",

@@ -311,6 +311,7 @@ export const german: Texts = {
   visualOwn: "Eigene Grenzen",
   visualCount: "Anzahl der Klassen",
   visualPalette: "Palette",
+  visualCommonColours: "Übliche Farben",
   visualOwnColours: "Andere Farben",
   visualSpread: "Wie viele Objekte welchen Wert haben",
   visualBorder: "Grenze {n} zwischen Klassen",

@@ -318,6 +318,7 @@ export const russian: Texts = {
   visualOwn: "Свои границы",
   visualCount: "Число классов",
   visualPalette: "Палитра",
+  visualCommonColours: "Обычные цвета",
   visualOwnColours: "Другие цвета",
   visualSpread: "Сколько объектов имеют какое значение",
   visualBorder: "Граница {n} между классами",

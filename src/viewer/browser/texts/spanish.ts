@@ -306,6 +306,7 @@ export const spanish: Texts = {
   visualOwn: "Límites propios",
   visualCount: "Número de clases",
   visualPalette: "Paleta",
+  visualCommonColours: "Colores habituales",
   visualOwnColours: "Otros colores",
   visualSpread: "Cuántos objetos tienen qué valor",
   visualBorder: "Límite {n} entre clases",

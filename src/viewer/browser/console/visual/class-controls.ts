@@ -1,4 +1,4 @@
-import { classColour, paletteColours } from "../../../../visual/class-colours.js";
+import { classColour, commonColours, paletteColours } from "../../../../visual/class-colours.js";
 import { diverging, sequential } from "../../../../visual/color-brewer.js";
 import { h } from "../../dom.js";
 import type { TextKey } from "../../texts.js";
@@ -76,8 +76,11 @@ function paletteControl(parts: FormParts, settings: Visual, count: number): HTML
   const { palette, minColor, midColor, maxColor } = settings.classesSettings ?? {};
   const names = [...Object.keys(sequential), ...Object.keys(diverging)];
   const isOwn = !names.includes(String(palette));
+  const isCommon = Object.entries(commonColours).every(
+    ([name, colour]) => settings.classesSettings?.[name] === colour,
+  );
   const options = [
-    ...(isOwn ? [{ value: "", text: t("visualOwnColours") }] : []),
+    ...(isOwn ? [{ value: "", text: t(isCommon ? "visualCommonColours" : "visualOwnColours") }] : []),
     ...names.map((name) => ({ value: name, text: name })),
   ];
   const select = choice("visual-palette", options, isOwn ? "" : String(palette), (value) => {
