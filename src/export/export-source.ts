@@ -13,6 +13,8 @@ import { selectionOf } from "./export-survey.js";
 export interface ExportSource {
   /** Of `svc_id`, `g` and `v0`, `v1` …, without an order (hosts/export-messages.ts). */
   readonly statement: Statement;
+  /** The table that it reads. */
+  readonly table: string;
   readonly columns: readonly ExportedColumn[];
   readonly notes: readonly string[];
 }
@@ -35,6 +37,7 @@ export async function exportSource(
       text: `select svc_id,${request.srid === 3857 ? mercator : whole("geom")} as g${list} from ${layerTable(layer.id)}${where}`,
       values: values.list,
     },
+    table: layerTable(layer.id),
     columns: columns.map((column) => ({ name: column.name, type: exportedType(column) })),
     notes,
   };

@@ -51,6 +51,7 @@ const hostRequest = (
 ): ExportFileRequest => ({
   ...rest,
   source: source.statement,
+  table: source.table,
   columns: source.columns,
   maxBytes: limits.fileBytes,
   maxTotalBytes: limits.totalBytes,

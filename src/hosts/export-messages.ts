@@ -21,6 +21,8 @@ export interface ExportFileRequest extends HostAddress {
    * ISO 8601). It was made by the server, with bound values.
    */
   readonly source: { readonly text: string; readonly values: readonly unknown[] };
+  /** The table that it reads the objects from, as SQL. */
+  readonly table?: string;
   readonly columns: readonly ExportedColumn[];
   readonly srid: 4326 | 3857;
   readonly format: FileFormat;

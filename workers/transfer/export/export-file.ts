@@ -29,7 +29,7 @@ export async function exportFile(request: ExportFileRequest): Promise<ExportFile
   try {
     const connection = await HostConnection.open(request, optionsOf(request)).catch(connectFailed);
     client = connection.client;
-    await connection.begin("isolation level repeatable read");
+    await connection.begin(`isolation level repeatable read${lockOf(request)}`);
     return await write(client, request);
   } catch (error) {
     if (error instanceof Unwritable) return { ok: false, reason: error.reason, error: error.message };
@@ -41,6 +41,10 @@ export async function exportFile(request: ExportFileRequest): Promise<ExportFile
     await client?.end().catch(() => undefined);
   }
 }
+
+/** Before the moment is there: of a table that is written anew after it, by a change of its columns, no row is seen. */
+const lockOf = ({ table }: ExportFileRequest): string =>
+  table === undefined ? "" : `; lock table ${table} in access share mode`;
 
 const optionsOf = ({ statementTimeoutMs }: ExportFileRequest): HostConnectionOptions => ({
   application: "mapwright export",
