@@ -141,11 +141,7 @@ export async function addMember(
     if (known) {
       if (accountId !== undefined && accountId !== known.id)
         throw failed("invalid_value", `The user "${login}" of this project has another account.`);
-      await tx.execute("update membership set role = $3 where project_id = $1 and account_id = $2", [
-        projectId,
-        known.id,
-        role,
-      ]);
+      await setRole(tx, { projectId, accountId: known.id, role });
       return { ...known, created: false };
     }
     if (accountId === undefined && hash === undefined) throw notFound(`user "${login}" in this project`);
@@ -270,6 +266,7 @@ export async function removeMember(db: Database, login: string, project?: number
   return db.transaction(async (tx) => {
     if (project === undefined) {
       const { id } = await accountOf(tx, login);
+      await endInvitationsBy(tx, id);
       await tx.execute("delete from account where id = $1", [id]);
       return { id, login };
     }
@@ -280,9 +277,35 @@ export async function removeMember(db: Database, login: string, project?: number
   });
 }
 
+/** Changes the role of a user of the project. */
+export async function setRole(
+  tx: Queryable,
+  { projectId, accountId, role }: { projectId: number; accountId: number; role: Role },
+): Promise<void> {
+  if (role !== "admin") await endInvitationsBy(tx, accountId, projectId);
+  await tx.execute("update membership set role = $3 where project_id = $1 and account_id = $2", [
+    projectId,
+    accountId,
+    role,
+  ]);
+}
+
+/**
+ * Ends all open invitations of projects that an account administers no longer: it may have made some, and kept them, by which it
+ * would take over the accounts of others. To be called before its role goes.
+ * @param project default: all of them
+ */
+const endInvitationsBy = (tx: Queryable, account: number, project?: number): Promise<unknown> =>
+  tx.execute(
+    `delete from invitation i using membership m
+     where m.project_id = i.project_id and m.account_id = $1 and m.role = 'admin' and ($2::int is null or m.project_id = $2)`,
+    [account, project ?? null],
+  );
+
 /** Removes the role and grants of an account in a project, and the account with its last project. */
 export async function removeFromProject(tx: Queryable, project: number, account: number): Promise<void> {
   const values = [project, account];
+  await endInvitationsBy(tx, account, project);
   await tx.execute("delete from membership where project_id = $1 and account_id = $2", values);
   await tx.execute("delete from access_grant where project_id = $1 and account_id = $2", values);
   // What is restored later brings none of them back, also if the user is a member again by then.

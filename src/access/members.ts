@@ -1,7 +1,7 @@
 import type { Role } from "../catalog/state.js";
 import { failed, forbidden, notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
-import { addMember, checkLogin, type NewMember, removeFromProject } from "./accounts.js";
+import { addMember, checkLogin, type NewMember, removeFromProject, setRole } from "./accounts.js";
 import { type GivenGrant, writeGrants } from "./grants.js";
 import { requireGoodPassword } from "./passwords.js";
 
@@ -73,11 +73,7 @@ export async function changeMember(
       const before = await requireMember(tx, projectId, accountId);
       if (role !== undefined && role !== before) {
         if (before === "admin") await requireOther(tx, projectId, accountId);
-        await tx.execute("update membership set role = $3 where project_id = $1 and account_id = $2", [
-          projectId,
-          accountId,
-          role,
-        ]);
+        await setRole(tx, { projectId, accountId, role });
       }
     }
     if (grants.length > 0) {

@@ -214,8 +214,25 @@ t.test("only administrators invite, and nobody of several projects", async (t) =
 
   const deputy = await added("hanna", { password: "deputy-horse", role: "admin" });
   const { token } = (await login("hanna", "deputy-horse")).json;
+  const kept = (await invite(id, token)).json.invitation;
+  t.equal((await accept({ invitation: kept })).status, 200);
   await api("PATCH", `members/${deputy.id}/`, { token: admin, body: { role: "viewer" } });
   t.equal((await invite(here.id, token)).status, 403, "who was an administrator");
+  t.equal((await accept({ invitation: kept, password: "taken-over" })).status, 403, "nor by one of then");
+  const role = { login: "hanna", projectId: project };
+  const losses: [string, () => Promise<unknown>][] = [
+    ["the command user add", () => addMember(db, { ...role, role: "editor" })],
+    ["the API", () => api("DELETE", `members/${deputy.id}/`, { token: admin })],
+  ];
+  for (const [by, lose] of losses) {
+    await addMember(db, { ...role, role: "admin" });
+    await services.changes.propagate();
+    const invitation = (await invite(id, token)).json.invitation;
+    await api("PATCH", `members/${gil.id}/`, { token: admin, body: { role: "viewer" } });
+    t.equal((await accept({ invitation })).status, 200, "others who change end none");
+    await lose();
+    t.equal((await accept({ invitation })).status, 403, by);
+  }
 });
 
 t.test("no secret is in the address, in Redis, or kept by an Idempotency-Key", async (t) => {
