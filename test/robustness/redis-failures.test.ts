@@ -28,6 +28,17 @@ const health = async () => (await (await fetch(`${server.url}/health/ready`)).js
 const said = () => lines.filter(({ msg }) => msg.includes("Redis")).map(({ msg }) => msg);
 const signIn = async () =>
   (await server.api("POST", "login/", { body: { user: "editor", pass: "editoreditor" } })).json.token;
+/** A user who is signed in, and has got a link for another password. */
+async function invited(): Promise<() => Promise<number>> {
+  const admin = await server.token("admin");
+  await server.api("POST", "login/", { body: { user: "viewer", pass: "viewerviewer" } });
+  const members: { id: number; login: string }[] = (await server.api("GET", "members/", { token: admin }))
+    .json;
+  const { id } = members.find(({ login }) => login === "viewer")!;
+  const { invitation } = (await server.api("POST", `members/${id}/invitation/`, { token: admin })).json;
+  const body = { invitation, password: "viewerviewer" };
+  return async () => (await server.api("POST", "invitation/", { body })).status;
+}
 const saved = async () => join(((await own.cli.config("GET", "dir")) as string[])[1]!, "dump.rdb");
 let places = 0;
 let edits = 0;
@@ -118,6 +129,7 @@ for (const [name, fail, mend, hint] of [
   t.test(`a Redis that ${name}`, async (t) => {
     lines.length = 0;
     const { key } = (await server.api("POST", "m/tile-key/", { token: await signIn(), body: {} })).json;
+    const accept = await invited();
     await fail();
     await goesOn(t);
     await waitFor(async () => (await health()).status === "degraded");
@@ -129,9 +141,12 @@ for (const [name, fail, mend, hint] of [
     const goesOnSignedIn = ["is full", "cannot write to its disk"].includes(name);
     t.equal(answer.status, goesOnSignedIn ? 200 : 503, "what cannot be checked is refused");
     t.equal(byKey !== undefined, goesOnSignedIn, "nor a key for tiles that was not used before");
+    const chosen = await accept();
+    t.ok([200, 503].includes(chosen), `a password is chosen, or not now: ${chosen}`);
     await mend();
     const mended = performance.now();
     await waitFor(async () => (await health()).status === "ready");
+    t.equal(await accept(), chosen === 200 ? 403 : 200, "the link is used up by who has chosen one");
     t.comment(`ready after ${Math.round(performance.now() - mended)} ms`);
     await waitFor(() => said().filter((line) => line.includes("is back")).length === 2);
     t.equal(said().filter((line) => !line.includes("is back")).length, 2, "one line of each node");

@@ -1,6 +1,7 @@
 import { acceptInvitation, invite, invited, noInvitation } from "../../access/invitations.js";
 import { requireGoodPassword } from "../../access/passwords.js";
 import { closeSessionsOf } from "../../access/sessions.js";
+import { busy } from "../../errors.js";
 import type { Reply, Request } from "../../http/types.js";
 import { networkOf } from "../../queues/clients.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
@@ -49,8 +50,14 @@ async function accept(
   if (password !== undefined) {
     requireGoodPassword(login, password);
     const passwordHash = await logins.hash(password, networkOf(address), request.signal);
+    const closeSessions = () =>
+      closeSessionsOf(redis, config.redisPrefix, accountId).catch(() => {
+        throw busy("The user's sessions cannot be ended just now.");
+      });
+    // First, too: where they cannot be ended just now, the invitation is not used up.
+    await closeSessions();
     await acceptInvitation(db, project.id, { secret, passwordHash });
-    await closeSessionsOf(redis, config.redisPrefix, accountId);
+    await closeSessions();
   }
   return uncached({ login });
 }
