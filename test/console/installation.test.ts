@@ -103,7 +103,7 @@ t.test("a limit is set, and a full project says so where somebody adds to it", a
 });
 
 t.test("the state is that of doctor, on a phone as well", async (t) => {
-  const { page, problems } = await opened("boss", { width: 360, height: 740 } as never);
+  const { page, problems } = await opened("boss", { viewport: { width: 360, height: 740 } });
   await installation(page);
   await page.locator("#people-tab-projects").focus();
   await page.keyboard.press("ArrowRight");
