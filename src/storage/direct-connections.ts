@@ -8,6 +8,9 @@ import { requireOwnSession } from "./own-session.js";
 import type { Primary } from "./primary.js";
 import type { TransactionSettings } from "./transaction-settings.js";
 
+/** Longest wait for what a server says of a session that it has just begun. */
+const answerMs = 5_000;
+
 /** Connections beside the pool, each of them a session of PostgreSQL by itself. */
 export class DirectConnections {
   /** Of which server they are; undefined = there is no pooler that could lead to another one. */
@@ -46,10 +49,17 @@ export class DirectConnections {
 
   private async openOwn(host: DatabaseHost): Promise<pg.Client> {
     const { open } = this;
-    const connect = () => new HoldingClient(host.url, this.settings).open();
+    const opened: pg.Client[] = [];
+    const connect = async () => {
+      const one = await new HoldingClient(host.url, this.settings).open();
+      opened.push(one);
+      return one;
+    };
     const client = await connect();
     open.add(client, host);
     if (open.isCut) destroy(client);
+    // Nothing else watches it while it is asked: a server that falls silent now would be waited for by locks and the listener.
+    const late = setTimeout(() => opened.forEach(destroy), answerMs);
     try {
       await requireOwnSession(client, connect, this.server !== undefined);
       if (this.server) await this.note(client);
@@ -57,6 +67,8 @@ export class DirectConnections {
     } catch (error) {
       await client.end().catch(() => undefined);
       throw error;
+    } finally {
+      clearTimeout(late);
     }
   }
 

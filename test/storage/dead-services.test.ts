@@ -86,6 +86,31 @@ t.test("a connection of its own is refused in time, and its loss is noticed", as
   t.ok(await endsWithin(10_000, db.close()));
 });
 
+t.test(
+  "a server that falls silent between a connection and what is asked first is not waited for",
+  async (t) => {
+    const database = await freshDatabase();
+    t.teardown(() => database.drop());
+    const link = await DatabaseLink.to(database.url);
+    t.teardown(() => link.close());
+    const db = openDatabase({ url: link.url, connections: 1, statementTimeoutMs: 60_000, log: quietLog });
+    t.teardown(() => db.close());
+    link.silenceAt("pg_backend_pid");
+    const refused = db.dedicated().then(
+      () => undefined,
+      ({ code }: { readonly code?: unknown }) => code,
+    );
+    t.ok(await endsWithin(15_000, refused));
+    // Whoever still waits for it would keep the test from ending.
+    link.cut();
+    t.equal(await refused, "busy");
+    link.restore();
+    const client = await db.dedicated();
+    t.equal((await client.query("select")).rowCount, 1);
+    await client.end();
+  },
+);
+
 t.test("each session that is opened has the settings that end it when its process is gone", async (t) => {
   const database = await freshDatabase();
   t.teardown(() => database.drop());

@@ -26,6 +26,8 @@ export class DatabaseLink {
   /** New connections are taken, and nothing is heard of them. */
   private isHole = false;
   private severing: { readonly text: string; readonly before: boolean } | undefined;
+  /** The connection of the next statement with this text falls silent. */
+  private silencing: string | undefined;
   private readonly connections = new Set<Connection>();
   private readonly proxy: net.Server;
 
@@ -73,6 +75,11 @@ export class DatabaseLink {
     for (const connection of this.connections) connection.silent = true;
   }
 
+  /** Drops all data on the connection of the next statement with this text, from that on. */
+  silenceAt(text: string): void {
+    this.silencing = text;
+  }
+
   /** As `silence`, of new connections, too. */
   swallow(): void {
     this.isHole = true;
@@ -110,7 +117,11 @@ export class DatabaseLink {
   }
 
   private toServer(connection: Connection, data: Buffer): void {
-    const { severing } = this;
+    const { severing, silencing } = this;
+    if (silencing !== undefined && data.includes(silencing)) {
+      this.silencing = undefined;
+      connection.silent = true;
+    }
     if (connection.silent) return;
     if (data.includes("listen mapwright")) {
       connection.listens = true;
