@@ -55,6 +55,18 @@ t.test("an operator makes a project, and its administrator gets in by the link",
   await page.fill("#new-project-login", "olga");
   await page.keyboard.press("Enter");
   await page.waitForSelector(".people-form .problem:has-text('Latin letters')");
+  await page.fill("#new-project-code", "p");
+  await page.fill("#new-project-languages", "en; deutsch");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".people-form .problem:has-text('Their codes')");
+  await page.fill("#new-project-languages", "EN, de");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".people-dialog > .problem:not(:empty)");
+  t.equal(await page.evaluate("document.activeElement.id"), "new-project-languages", "where it was");
+  await page.click(".people-form .main");
+  await page.waitForSelector(".people-form .main:not([disabled]):focus");
+  // What was refused is told by the browser, too.
+  problems.length = 0;
   await page.fill("#new-project-code", "harbour");
   await page.fill("#most-disk", "0.5");
   await page.keyboard.press("Enter");

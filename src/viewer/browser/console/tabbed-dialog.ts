@@ -101,12 +101,17 @@ export class TabbedDialog<Tab extends string> {
     const { view } = this;
     if (!view || !this.isOpen) return;
     const { activeElement: one } = document;
-    const key = one instanceof HTMLElement && this.content.contains(one) ? one.dataset.key : undefined;
+    const focused = one instanceof HTMLElement && this.content.contains(one) ? one : undefined;
     this.content.replaceChildren(...view.render());
-    if (key !== undefined)
-      this.content
-        .querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`)
-        ?.focus({ preventScroll: true });
+    if (focused) {
+      const { key } = focused.dataset;
+      // A form that is made once has it in the same field.
+      const again =
+        key === undefined
+          ? this.content.contains(focused) && focused
+          : this.content.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`);
+      if (again) again.focus({ preventScroll: true });
+    }
     keepFocus(this.tabs[view.tab]);
   }
 

@@ -12,6 +12,9 @@ interface Made {
   readonly invitation: Invitation;
 }
 
+/** As the server has it. */
+const languagePattern = /^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/;
+
 const field = (id: string, more: Readonly<Record<string, string>> = {}) =>
   h("input", {
     ...{
@@ -63,6 +66,11 @@ export function newProjectView(frame: Frame, back: () => View): View {
     for (const control of [name, code, languages, login])
       if (control.value.trim() === "") return refuse(t("fillIn"), control);
     if (!/^[\w-]{1,64}$/.test(code.value.trim())) return refuse(t("projectCodeHint"), code);
+    const codes = languages.value
+      .trim()
+      .split(/[\s,;]+/)
+      .map((code) => code.replace(/^[A-Z]+/, (upper) => upper.toLowerCase()));
+    if (!codes.every((code) => languagePattern.test(code))) return refuse(t("languagesHint"), languages);
     if (bytes === undefined) return refuse(t("mostDiskHint"), most.input);
     problem.textContent = "";
     submit.disabled = true;
@@ -72,12 +80,14 @@ export function newProjectView(frame: Frame, back: () => View): View {
         ...{
           code: code.value.trim(),
           name: name.value.trim(),
-          languages: languages.value.trim().split(/[\s,;]+/),
+          languages: codes,
         },
         ...{ administrator: login.value.trim(), most_bytes: bytes },
       });
     });
     submit.disabled = false;
+    // It was pressed, and lost the focus as it was disabled.
+    if (!made && !form.contains(document.activeElement)) submit.focus();
     if (made) frame.go(madeView(frame, made, login.value.trim(), back));
   };
   form.addEventListener("submit", (event) => {
