@@ -18,5 +18,10 @@ export async function isOperator(
   return rows.length > 0;
 }
 
+/** Invitations of the account end: one that was made before would count again when it is no operator any more. */
 export const setOperator = (db: Queryable, accountId: number, isOne: boolean): Promise<unknown> =>
-  db.execute("update account set is_operator = $2 where id = $1", [accountId, isOne]);
+  db.write(
+    `with ended as (delete from invitation where account_id = $1)
+     update account set is_operator = $2 where id = $1`,
+    [accountId, isOne],
+  );

@@ -246,6 +246,10 @@ t.test("nobody gets an operator's account by an invitation", async (t) => {
   await setOperator(db, boss.id, true);
   const accepted = await server.api("POST", "invitation/", { body: { ...json, password: "mine-now-all" } });
   t.equal(accepted.status, 403, "one that was made before counts no more");
+  await setOperator(db, boss.id, false);
+  const late = await server.api("POST", "invitation/", { body: json });
+  t.equal(late.status, 403, "nor later");
+  await setOperator(db, boss.id, true);
 });
 
 t.test("a project that is full takes nothing more, and is served and emptied as before", async (t) => {
