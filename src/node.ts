@@ -330,7 +330,8 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   const stores = [redis, ownTilesRedis].filter((store) => store !== undefined);
   await Promise.all(stores.map((store) => connectInTime(store).catch(() => undefined)));
   await changes.start();
-  await fullProjects.read();
+  // Without its database a node starts, too, and reads them a minute later.
+  await fullProjects.read().catch(() => undefined);
   const purges = purgeServicesOf(config);
   if (purges.size > 0)
     purger = new Purger({

@@ -306,6 +306,15 @@ t.test("a project that is full takes nothing more, and is served and emptied as 
   t.equal((await add()).status, 200);
 });
 
+t.test("a node starts without its database, and learns later which projects are full", async (t) => {
+  const node = await startNode(
+    { ...services.config, port: 0, databaseUrl: "postgresql://nobody@127.0.0.1:1/none" },
+    quietLog,
+  );
+  t.teardown(() => node.stop(0));
+  t.doesNotThrow(() => node.services.fullProjects.requireRoom(project));
+});
+
 t.test("what is wrong is told as doctor tells it, with imports and layers", async (t) => {
   await db.query(
     `insert into import_job (id, account_id, project_id, layer_id, rows)
