@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { CancelRequests } from "./cancel-requests.js";
+import { type Cancelling, CancelRequests } from "./cancel-requests.js";
 import { connectionLost } from "./connection-errors.js";
 import type { LockHolder, LockKeeper } from "./lock-keeper.js";
 import { runSetting } from "./setting-query.js";
@@ -126,6 +126,8 @@ export class PooledWork implements WorkSession, LockHolder {
   private hasEnded = false;
   /** Why its locks are gone: nothing more is done without them. */
   private lostBy: Error | undefined;
+  /** Each cancels a statement that runs, until it has ended. */
+  private readonly cancellings = new Set<() => void>();
 
   constructor(private readonly options: PooledWorkOptions) {
     this.settings = options.settings;
@@ -140,7 +142,7 @@ export class PooledWork implements WorkSession, LockHolder {
     const client = await this.opened();
     const setting = settingStatement(this.settings, await this.options.currentServer());
     this.requireLocks();
-    return runSetting<Row>(client, setting, text, values);
+    return this.whileLocked(client, () => runSetting<Row>(client, setting, text, values));
   }
 
   /** Past the pooler: it has no transaction whose settings could bound it. */
@@ -150,10 +152,25 @@ export class PooledWork implements WorkSession, LockHolder {
     try {
       await applySettings(client, this.settings);
       this.requireLocks();
-      await client.query(text);
+      await this.whileLocked(client, () => client.query(text));
     } finally {
       this.apart = undefined;
       await client.end().catch(() => undefined);
+    }
+  }
+
+  /** Once its locks are lost it is cancelled until it has ended: it may wait for a session of the pooler, which cancels nothing then. */
+  private async whileLocked<T>(client: pg.Client, statement: () => Promise<T>): Promise<T> {
+    let cancelling: Cancelling | undefined;
+    const cancel = () => {
+      cancelling ??= cancels.start(client);
+    };
+    this.cancellings.add(cancel);
+    try {
+      return await statement();
+    } finally {
+      this.cancellings.delete(cancel);
+      await cancelling?.end();
     }
   }
 
@@ -197,7 +214,7 @@ export class PooledWork implements WorkSession, LockHolder {
     // It may have had none.
     if (this.held.length > 0) {
       this.lostBy = error;
-      void this.cancel();
+      for (const cancel of this.cancellings) cancel();
     }
     this.held.length = 0;
     for (const listener of this.listeners) listener(error);

@@ -160,6 +160,31 @@ t.test("work whose locks are lost does nothing more, and one lock has one owner"
   t.equal(await other.tryLock("$1::bigint", [4_711]), true);
 });
 
+t.test("of many works that lose their locks none goes on, nor one that waits for a session", async (t) => {
+  // One more than the pooler has sessions.
+  const works = await Promise.all(Array.from({ length: 4 }, () => db.working()));
+  t.teardown(() => Promise.all(works.map((work) => work.end())));
+  for (const [index, work] of works.entries())
+    t.equal(await work.tryLock("$1::bigint", [4_720 + index]), true);
+  const { default: pg } = await import("pg");
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  t.teardown(() => client.end());
+  const running = works.map((work) => t.rejects(work.query("select pg_sleep(60)"), { code: "57014" }));
+  await waitFor(
+    async () =>
+      (
+        await client.query(
+          "select from pg_stat_activity where datname = current_database() and state = 'active' and query = 'select pg_sleep(60)'",
+        )
+      ).rowCount === 3,
+  );
+  await client.query(
+    "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and objid = 4720",
+  );
+  await Promise.all(running);
+});
+
 t.test(
   "a statement that no transaction may have around it has the settings of its work, and can be cancelled",
   async (t) => {
