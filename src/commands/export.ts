@@ -292,7 +292,7 @@ async function exportImage(
     );
   const make = async (signal: AbortSignal) =>
     job.zip
-      ? (await zippedImage(stores, target.layer, image, signal)).chunks
+      ? (await zippedImage(stores, target.layer, image, { signal })).chunks
       : exactBytes(stores.blobs.read(image.blob, { signal }), image.bytes);
   await interruptible((signal) => writeOutput(env, job.file, () => make(signal), signal));
   tell(env, command, job, {

@@ -1,6 +1,6 @@
 import type { LayerNode, RasterImage } from "../catalog/state.js";
 import { failed } from "../errors.js";
-import type { BlobStore } from "../storage/blob-store.js";
+import type { BlobStore, ReadOptions } from "../storage/blob-store.js";
 import { exactBytes } from "../storage/exact-bytes.js";
 import type { Queryable } from "../storage/postgres.js";
 import { formatOf } from "./export-formats.js";
@@ -62,10 +62,10 @@ export async function zippedImage(
   { db, blobs }: { readonly db: Queryable; readonly blobs: BlobStore },
   { raster }: RasterLayer,
   image: ExportedImage,
-  signal: AbortSignal,
+  by: Pick<ReadOptions, "signal" | "reader">,
 ) {
   const title = image.name.slice(0, image.name.lastIndexOf("."));
-  const chunks = exactBytes(blobs.read(image.blob, { signal }), image.bytes);
+  const chunks = exactBytes(blobs.read(image.blob, by), image.bytes);
   const entries: ZipEntry[] = [{ name: image.name, chunks }];
   if (image.notes.length > 0) {
     const { worldExtension } = originals[raster.originalFormat];

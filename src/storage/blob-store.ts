@@ -72,6 +72,8 @@ export interface ReadOptions {
   /** Only these bytes, counted from 0; both ends belong to them. What lies beyond the blob's end is left out. */
   readonly range?: { readonly first: number; readonly last: number } | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Which client reads, as far as several may: they share what there is of connections. */
+  readonly reader?: string | undefined;
 }
 
 /** What a read holds in memory at a time. */

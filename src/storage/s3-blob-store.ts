@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { Readable } from "node:stream";
 import {
   DeleteObjectCommand,
   GetObjectCommand,
@@ -6,11 +7,13 @@ import {
   PutObjectCommand,
   type S3Client,
 } from "@aws-sdk/client-s3";
+import { clientOwners } from "../queues/clients.js";
+import { FairSemaphore } from "../queues/fair-semaphore.js";
 import { removeQuietly } from "../remove-quietly.js";
 import { BlobNotFound, type BlobStore, isUuid, type ReadOptions } from "./blob-store.js";
 import { LocalCopies } from "./local-copies.js";
 import { type BriefOptions, BriefRequests } from "./s3-brief.js";
-import { createS3Client, type S3Options, told } from "./s3-client.js";
+import { createS3Client, mostConnections, type S3Options, told } from "./s3-client.js";
 import { copyObject } from "./s3-copy.js";
 import { isMissing, noLength } from "./s3-failure.js";
 import { abortUploads, objectPages, openObject } from "./s3-object.js";
@@ -21,6 +24,18 @@ const asideFolder = "aside/";
 const markName = "installation";
 /** Other installations may have their files below a prefix. */
 const ownName = /^([0-9a-f]{2}|aside)\/[0-9a-f-]{36}$/;
+
+/** Reads that may wait for a connection, and how long. */
+const mostWaiting = 10_000;
+const waitMs = 60_000;
+
+/** A connection among those of all downloads. */
+interface Turns {
+  /** @returns gives it back */
+  take(): Promise<() => void>;
+  /** Whether others wait for one. */
+  isCrowded(): boolean;
+}
 
 export interface S3StoreOptions extends S3Options, IdleOptions, BriefOptions {
   /** Folder for the copies of all processes of this machine, and how many bytes each process keeps there. */
@@ -40,6 +55,14 @@ export class S3BlobStore implements BlobStore {
   private readonly uploads: S3Uploads;
   private readonly copies: LocalCopies;
   private readonly brief: BriefRequests;
+  /** Connections of downloads. The other half is for tiles, uploads and what is asked briefly, which none of them may hold up. */
+  private readonly downloads = new FairSemaphore({
+    permits: mostConnections / 2,
+    kept: mostConnections / 16,
+    mostWaiting,
+    timeoutMs: waitMs,
+    refusal: "Too many files are being read.",
+  });
   private readonly bucket: string;
   private readonly prefix: string;
 
@@ -52,7 +75,7 @@ export class S3BlobStore implements BlobStore {
     this.brief = new BriefRequests(options.briefMs);
     this.copies = new LocalCopies(copies.folder, copies.bytes, {
       size: (key) => this.brief.call("HeadObject", (abortSignal) => this.size(key, abortSignal)),
-      read: (key) => this.read(key),
+      read: (key) => this.pieces(key),
     });
   }
 
@@ -70,11 +93,25 @@ export class S3BlobStore implements BlobStore {
     return ContentLength;
   }
 
-  async *read(key: string, options: ReadOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
+  read(key: string, options: ReadOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
+    const { reader = "", signal } = options;
+    const { downloads } = this;
+    return this.pieces(key, options, {
+      take: () => downloads.acquire({ owners: clientOwners(reader), ...(signal && { signal }) }),
+      isCrowded: () => downloads.waiting > 0,
+    });
+  }
+
+  /** @param turns undefined = it needs none */
+  private async *pieces(
+    key: string,
+    options: ReadOptions = {},
+    turns?: Turns,
+  ): AsyncGenerator<Uint8Array, void, undefined> {
     const { idleMs } = this.options;
     const { signal } = options;
     const place = this.blob(key);
-    const open = (first: number, last: number) =>
+    const ask = (first: number, last: number) =>
       this.brief
         .call("GetObject", (late) =>
           openObject(this.client, place, {
@@ -84,7 +121,24 @@ export class S3BlobStore implements BlobStore {
           }),
         )
         .catch(notFound(key));
-    yield* readObject(open, { ...options, idleMs, silenceMs: this.brief.ms });
+    const open = async (first: number, last: number) => {
+      const giveBack = await turns?.take();
+      let body: Readable | undefined;
+      try {
+        const content = await ask(first, last);
+        body = content?.body;
+        return content;
+      } finally {
+        if (body && !body.closed) body.once("close", () => giveBack?.());
+        else giveBack?.();
+      }
+    };
+    yield* readObject(open, {
+      ...options,
+      idleMs,
+      silenceMs: this.brief.ms,
+      isCrowded: turns?.isCrowded,
+    });
   }
 
   async delete(key: string): Promise<void> {

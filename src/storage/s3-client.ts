@@ -9,7 +9,7 @@ import { S3Failure } from "./s3-failure.js";
 const silenceMs = 30_000;
 const connectMs = 5_000;
 /** Connections of one process. */
-const mostConnections = 256;
+export const mostConnections = 256;
 
 export interface S3Options {
   readonly address: BlobAddress;

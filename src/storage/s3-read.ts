@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
+import { Failure } from "../errors.js";
 import { BlobNotFound, maxChunkBytes, type ReadOptions } from "./blob-store.js";
 import { noAnswer, S3Failure } from "./s3-failure.js";
 
@@ -25,6 +26,11 @@ export interface IdleOptions {
   readonly idleMs?: number | undefined;
 }
 
+interface TurnOptions {
+  /** Whether others wait for a connection: then it is given back after each piece. */
+  readonly isCrowded?: (() => boolean) | undefined;
+}
+
 interface SilenceOptions {
   /** How long in ms the store may send nothing; default: as long as its connection allows. */
   readonly silenceMs?: number | undefined;
@@ -33,11 +39,17 @@ interface SilenceOptions {
 /**
  * The bytes of an object. Where an answer ends early, the rest is asked for.
  * @param open asks for the bytes from a position to another one, at most; undefined = there are none
- * @throws S3Failure; what `open` throws; the signal's reason
+ * @throws S3Failure; BlobNotFound and Failure as `open` throws them; the signal's reason
  */
 export async function* readObject(
   open: (first: number, last: number) => Promise<ObjectContent | undefined>,
-  { range, signal, idleMs = defaultIdleMs, silenceMs }: ReadOptions & IdleOptions & SilenceOptions,
+  {
+    range,
+    signal,
+    idleMs = defaultIdleMs,
+    silenceMs,
+    isCrowded = () => false,
+  }: ReadOptions & IdleOptions & SilenceOptions & TurnOptions,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   signal?.throwIfAborted();
   const last = range?.last ?? Number.POSITIVE_INFINITY;
@@ -47,29 +59,36 @@ export async function* readObject(
   for (let failures = 0; failures < attempts; failures++) {
     if (failures > 0) await sleep(pauseMs * 2 ** failures, undefined, { ...(signal && { signal }) });
     try {
-      const { isSlow } = pace;
-      const wanted = isSlow ? Math.min(last, position + maxChunkBytes - 1) : last;
+      const isByPiece = pace.isSlow || isCrowded();
+      const wanted = isByPiece ? Math.min(last, position + maxChunkBytes - 1) : last;
       const content = await open(position, wanted);
       if (!content) return;
       // Some send more than they are asked for.
       const end = Math.min(content.end, wanted + 1);
       const most = end - position;
       const body = { source: content.body, silenceMs };
-      for await (const piece of isSlow
+      let makesRoom = false;
+      for await (const piece of isByPiece
         ? wholePiece(body, { signal, most, pace })
         : pieces(body, { signal, pace })) {
         const taken = piece.subarray(0, end - position);
         position += taken.length;
         failures = 0;
         if (taken.length > 0) yield taken;
-        if (taken.length < piece.length) break;
+        makesRoom = !isByPiece && isCrowded();
+        if (makesRoom || taken.length < piece.length) break;
       }
       // Of a whole piece there may be a next one.
       if (position >= end && (end <= wanted || wanted === last)) return;
-      if (position >= end) failures = -1;
+      if (makesRoom || position >= end) failures = -1;
     } catch (error) {
       signal?.throwIfAborted();
-      if (error instanceof BlobNotFound || (error instanceof S3Failure && !mayPass(error))) throw error;
+      if (
+        error instanceof BlobNotFound ||
+        error instanceof Failure ||
+        (error instanceof S3Failure && !mayPass(error))
+      )
+        throw error;
       reason = error;
     }
     if (pace.hasLeft()) failures = -1;

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -200,7 +200,7 @@ t.test("what has another length than the file is not taken for it", async (t) =>
   const { store, link } = await openStore(t);
   const key = await store.put(inChunks(whole));
   const [blob, bytes] = [key, whole.length];
-  const request = { method: "GET", header: () => undefined } as never;
+  const request = { method: "GET", header: () => undefined, remoteAddress: "127.0.0.1" } as never;
   const answered = async () => {
     const reply = await blobReply(request, store, { blob, bytes, headers: {} });
     return reply.kind === "stream"
@@ -342,6 +342,38 @@ t.test("whoever pauses while reading holds no connection, and gets the rest", as
   }
   t.ok(Buffer.concat(got).equals(bytes));
 });
+
+t.test(
+  "however much is downloaded at once, tiles and uploads find a connection, and downloads take turns",
+  async (t) => {
+    const { store } = await openStore(t, { direct: true, briefMs: 2_000, idleMs: 600_000 });
+    const bytes = Buffer.alloc(700_000, "downloaded");
+    const [key, drawn] = [await store.put(inChunks(bytes, 100_000)), await store.put(inChunks(whole))];
+    const goOn = new EventEmitter().setMaxListeners(0);
+    let begun = 0;
+    let mayGoOn = false;
+    // As many as one client opens, of a store that is slower than they are.
+    const downloads = Array.from({ length: 300 }, async () => {
+      let length = 0;
+      for await (const chunk of store.read(key, { reader: "one" })) {
+        length += chunk.length;
+        begun++;
+        if (!mayGoOn) await once(goOn, "all");
+      }
+      return length;
+    });
+    const settled = Promise.allSettled(downloads);
+    await waitFor(() => begun >= 100);
+    await sleep(500);
+    await t.resolves(store.withLocalCopy(drawn, (path) => readFile(path)));
+    await t.resolves(store.put(inChunks(whole)));
+    const other = store.read(drawn, { reader: "other" });
+    mayGoOn = true;
+    goOn.emit("all");
+    t.ok((await all(other)).equals(whole), "somebody else has a turn");
+    for (const result of await settled) t.match(result, { status: "fulfilled", value: bytes.length });
+  },
+);
 
 t.test("what is fetched for a slow reader is not fetched again and again", async (t) => {
   const { store, link } = await openStore(t, { partBytes: 8_000_000, idleMs: 20 });

@@ -1,6 +1,7 @@
 import { matchesEtag } from "../../http/headers.js";
 import { allowsRange, requestedRange } from "../../http/range.js";
 import type { Headers, Reply, Request } from "../../http/types.js";
+import { networkOf } from "../../queues/clients.js";
 import { type BlobStore, maxChunkBytes } from "../../storage/blob-store.js";
 import { exactBytes } from "../../storage/exact-bytes.js";
 
@@ -45,7 +46,8 @@ export async function blobReply(
     };
   }
   const length = range ? range.last - range.first + 1 : bytes;
-  const chunks = exactBytes(blobs.read(blob, { range, signal: request.signal }), length);
+  const reader = networkOf(request.remoteAddress);
+  const chunks = exactBytes(blobs.read(blob, { range, signal: request.signal, reader }), length);
   const status = range ? 206 : 200;
   const sent = range
     ? { ...headers, "content-range": `bytes ${range.first}-${range.last}/${bytes}` }

@@ -9,6 +9,7 @@ import { exportedImage, hasImage, type RasterLayer, zippedImage } from "../../ex
 import { exportLanguages, wholeNumbers } from "../../export/export-request.js";
 import { contentDisposition } from "../../http/headers.js";
 import type { Reply, Request } from "../../http/types.js";
+import { networkOf } from "../../queues/clients.js";
 import { blobReply } from "../request/blob-reply.js";
 import { callerHeaders, clientOf } from "../request/caller.js";
 import { type LayerContext, layerContext, toRead } from "../request/context.js";
@@ -142,7 +143,8 @@ async function exportImage(
     ...callerHeaders(caller),
   });
   if (zip) {
-    const { chunks, ...file } = await zippedImage(services, layer, image, request.signal);
+    const by = { signal: request.signal, reader: networkOf(request.remoteAddress) };
+    const { chunks, ...file } = await zippedImage(services, layer, image, by);
     return { kind: "stream", chunks, headers: headersOf(file) };
   }
   const { blob, bytes, notes } = image;
