@@ -19,7 +19,7 @@ import type { Services } from "./api/services.js";
 import { restorePrefix } from "./backup/restore-backup.js";
 import { purgeBin } from "./catalog/bin-contents.js";
 import { FullProjects, measureProjects } from "./catalog/disk-use.js";
-import { startFileSweep } from "./catalog/file-sweep.js";
+import { type FileSweep, startFileSweep } from "./catalog/file-sweep.js";
 import { backupAge, StoreWatch, whileOurs } from "./catalog/installation.js";
 import { KeptTexts } from "./catalog/kept-texts.js";
 import { startRemoval } from "./catalog/removal.js";
@@ -160,6 +160,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   const purgedVersions = new PurgedVersions(cdnHeaders.isPurged, systemClock);
   const toldMarks = new ToldMarks(isWaitedFor(config), systemClock);
   let purger: Purger | undefined;
+  let sweeping: FileSweep | undefined;
   const path = wireTilePath<CachedAnswer>({
     config,
     db,
@@ -192,6 +193,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
         render.renew();
         toldMarks.forget();
         purger?.noteAll();
+        sweeping?.putBack();
       },
     },
   });
@@ -368,7 +370,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   );
   // A new folder is marked. A disk that does not answer keeps nobody from what needs no files.
   await inTime(store.isOurs(), filesMs, () => false);
-  const sweeping = startFileSweep(db, blobs, { store, log });
+  sweeping = startFileSweep(db, blobs, { store, log });
   const removal = startRemoval(db, log);
   const server = createServer({
     routes: [
@@ -426,7 +428,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
       leftovers.stop();
       await search.stop();
       await thinnings.stop();
-      sweeping.stop();
+      sweeping?.stop();
       await removal.stop();
       rasterServices.close();
       await purger?.stop();

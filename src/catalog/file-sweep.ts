@@ -145,6 +145,12 @@ async function sweepAside(db: Database, blobs: BlobStore, keptMs: number): Promi
   }
 }
 
+export interface FileSweep {
+  /** To be called when the database has another history: it may name what was set aside since. */
+  putBack(): void;
+  stop(): void;
+}
+
 /**
  * Sweeps at regular intervals until stopped. What a restored database names is put back at once. Nothing is done to a store that
  * is not this installation's, nor beside a newer version of the program.
@@ -153,10 +159,11 @@ export function startFileSweep(
   db: Database,
   blobs: BlobStore,
   { store, log }: { readonly store: Pick<StoreWatch, "isOurs">; readonly log: Log },
-): { stop(): void } {
+): FileSweep {
+  let hasStopped = false;
   const swept = async (pass: () => Promise<unknown>) => {
     try {
-      if (!(await store.isOurs())) return;
+      if (hasStopped || !(await store.isOurs())) return;
       // Its tables may name files that are not named by those which are known here.
       const later = await laterMigrations(db);
       if (later.length > 0) log.warn({ later }, "the schema is a newer version's: no file is tidied up");
@@ -165,8 +172,15 @@ export function startFileSweep(
       log.warn({ err: error }, "files could not be swept");
     }
   };
-  void swept(() => sweepAside(db, blobs, keptAsideMs));
+  const putBack = () => void swept(() => sweepAside(db, blobs, keptAsideMs));
+  putBack();
   const timer = setInterval(() => void swept(() => sweepFiles(db, blobs)), intervalMs);
   timer.unref();
-  return { stop: () => clearInterval(timer) };
+  return {
+    putBack,
+    stop: () => {
+      hasStopped = true;
+      clearInterval(timer);
+    },
+  };
 }

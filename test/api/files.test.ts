@@ -266,6 +266,17 @@ t.test("a store that is not the one of the database is told from it, and is neve
   t.equal(await (await get(file.path)).text(), "here");
 });
 
+t.test("what a standby names that has taken over without the last changes is put back at once", async (t) => {
+  const id = await makeObject(server, "a");
+  const { json: file } = await send(server, `a/objects/${id}`, { bytes: "taken away on the server before" });
+  await blobs.setAside(file.uuid);
+  t.notOk((await stored()).includes(file.uuid));
+  // As what makes another history of the database does.
+  await server.sql.query("update epoch set token = $1", [randomUUID()]);
+  await waitFor(async () => (await stored()).includes(file.uuid));
+  t.equal((await get(file.path)).status, 200);
+});
+
 t.test("a store is marked whose first mark was not committed", async (t) => {
   const { sql } = server;
   const { rows } = await sql.query("select id from installation");
