@@ -61,7 +61,8 @@ export async function writeRaster(deps: RasterDependencies, task: RasterImport):
   await requireRasterTarget(db, layerId, options);
   if (source.dryRun) return report(file, "would be imported");
   const written: string[] = [];
-  const before: string[] = [];
+  /** What nothing names when the transaction has ended. */
+  let left: readonly string[] = [];
   try {
     const { original, processed, drawn, box } = file.raster;
     const paths = [original.file, processed, ...(drawn === undefined ? [] : [drawn])].map((name) =>
@@ -86,17 +87,18 @@ export async function writeRaster(deps: RasterDependencies, task: RasterImport):
     };
     options.signal?.throwIfAborted();
     const imported = report(file, "imported");
-    const replaced = await db.transaction(async (tx) => {
+    left = await db.transaction(async (tx) => {
       // First: it may bring the layer into its map.
       await options.onWritten?.(tx, imported);
       return write(tx, layerId, image);
     });
-    before.push(...replaced);
     return imported;
   } catch (error) {
+    // A commit that waits for a standby is seen later.
+    if (!(error instanceof Failure && error.code === "outcome_unknown")) left = written;
     throw translated(error);
   } finally {
-    await db.afterwards(() => removeUnused(deps, { written, before }));
+    await db.afterwards(() => removeUnused(deps, left));
   }
 }
 
@@ -144,15 +146,12 @@ function translated(error: unknown): unknown {
 }
 
 /**
- * Sets those of the blobs aside that no layer has, now that the import is committed or undone: of an undone import its own, else
- * those that the layer had before. A commit that still waits for a standby is not seen. Never throws.
+ * Sets those of the blobs aside that no layer has: of an import that was undone its own, else those that the layer had before. What
+ * cannot be known now is left to the sweep. Never throws.
  */
-async function removeUnused(
-  { db, blobs, log }: RasterDependencies,
-  { written, before }: { readonly written: readonly string[]; readonly before: readonly string[] },
-): Promise<void> {
+async function removeUnused({ db, blobs, log }: RasterDependencies, keys: readonly string[]): Promise<void> {
   try {
-    for (const key of await unusedRasterBlobs(db.apart, [...written, ...before])) await blobs.setAside(key);
+    for (const key of await unusedRasterBlobs(db.apart, keys)) await blobs.setAside(key);
   } catch (error) {
     log.warn({ err: error }, "blobs of an image could not be deleted; they will be later");
   }
