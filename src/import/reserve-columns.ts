@@ -95,12 +95,25 @@ export async function registerColumns(
   );
 }
 
-/** Drops reserved columns after a failed import. Never throws: columns that remain are dropped at the next start. */
+/**
+ * Drops reserved columns after a failed import, but those that the catalogue has: its commit may have been done, and only the answer lost.
+ * Never throws: columns that remain are dropped at the next start.
+ */
 export async function dropReserved(db: Database, layerId: number, columns: readonly Column[]): Promise<void> {
   if (columns.length === 0) return;
-  const clauses = columns.map(({ physical }) => `drop column if exists ${physical}`);
-  const statement = `alter table if exists ${layerTable(layerId)} ${clauses.join(", ")}`;
-  await alter(db, (tx) => tx.execute(statement)).catch(() => undefined);
+  const table = layerTable(layerId);
+  await alter(db, async (tx) => {
+    // First: a commit that is not seen yet holds the table.
+    await tx.execute(`lock table ${table} in access exclusive mode`);
+    const rows = await tx.query<{ id: number }>("select id from layer_column where id = any($1::bigint[])", [
+      columns.map(({ id }) => id),
+    ]);
+    const kept = new Set(rows.map(({ id }) => id));
+    const clauses = columns
+      .filter(({ id }) => !kept.has(id))
+      .map(({ physical }) => `drop column if exists ${physical}`);
+    if (clauses.length > 0) await tx.execute(`alter table ${table} ${clauses.join(", ")}`);
+  }).catch(() => undefined);
 }
 
 async function alter(db: Database, change: (tx: Queryable) => Promise<unknown>): Promise<void> {

@@ -7,7 +7,7 @@ import { lockWaiters } from "../support/locks.js";
 import { quietLog } from "../support/log.js";
 import { geoTiff } from "../support/rasters.js";
 import { waitFor } from "../support/server.js";
-import { importBench } from "../support/transfer.js";
+import { feature, importBench } from "../support/transfer.js";
 
 t.test(
   "an image whose commit nobody has heard of keeps its files, as it may still be committed",
@@ -57,3 +57,28 @@ t.test(
     for (const key of (await rows())[0]!.keys) await t.resolves(blobs.size(key));
   },
 );
+
+t.test("columns that an import adds stay when it is committed and the answer is lost", async (t) => {
+  const bench = await importBench();
+  const link = await DatabaseLink.to(bench.db.directUrl);
+  const db = openDatabase({ url: link.url, connections: 4, statementTimeoutMs: 30_000, log: quietLog });
+  t.teardown(async () => {
+    await db.close();
+    await link.close();
+    await bench.stop();
+  });
+  const layerId = await bench.layer();
+  const collection = (...features: unknown[]) => ({ type: "FeatureCollection", features });
+  await bench.import(layerId, collection(feature({ first: "a" })));
+  const path = bench.file(collection(feature({ first: "b", second: "c" })));
+  await t.rejects(
+    importIntoLayer(
+      { ...bench.deps, db },
+      { layerId, language: "en" },
+      { files: [{ path, name: path }], action: "merge" },
+      { onWritten: async () => link.severAt("commit\0") },
+    ),
+    { code: "outcome_unknown" },
+  );
+  t.match(await bench.objects(layerId), [{ first: "a" }, { first: "b", second: "c" }]);
+});
