@@ -32,7 +32,7 @@ export interface BlobStore {
    */
   setAside(key: string): Promise<void>;
 
-  /** Puts a blob back that was set aside; one that was not is fine. */
+  /** Puts a blob back that was set aside; one that was not is fine. It may lie aside, too, for a while. */
   putBack(key: string): Promise<void>;
 
   /** Deletes a blob that was set aside. */

@@ -14,13 +14,15 @@ import { BlobNotFound, type BlobStore, isUuid, type ReadOptions } from "./blob-s
 import { LocalCopies } from "./local-copies.js";
 import { type BriefOptions, BriefRequests } from "./s3-brief.js";
 import { createS3Client, mostConnections, type S3Options, told } from "./s3-client.js";
-import { copyObject } from "./s3-copy.js";
+import { type Copied, copyObject } from "./s3-copy.js";
 import { isMissing, noLength } from "./s3-failure.js";
 import { abortUploads, objectPages, openObject } from "./s3-object.js";
 import { type IdleOptions, readObject } from "./s3-read.js";
 import { type ObjectPlace, S3Uploads } from "./s3-upload.js";
 
 const asideFolder = "aside/";
+/** Far longer than a request is sent again. */
+const keptAsideMs = 600_000;
 const markName = "installation";
 /** Other installations may have their files below a prefix. */
 const ownName = /^([0-9a-f]{2}|aside)\/[0-9a-f-]{36}$/;
@@ -43,6 +45,8 @@ export interface S3StoreOptions extends S3Options, IdleOptions, BriefOptions {
   /** Size of the parts that large blobs are sent in, and copied in. Servers want 5 MiB at least. */
   readonly partBytes?: number | undefined;
   readonly copyPartBytes?: number | undefined;
+  /** How long what is put back lies aside, too, after it was set aside. Default: ten minutes. */
+  readonly keptAsideMs?: number | undefined;
 }
 
 /**
@@ -151,8 +155,12 @@ export class S3BlobStore implements BlobStore {
     await this.copies.forget(key);
   }
 
-  putBack(key: string): Promise<void> {
-    return this.move(this.asideBlob(key), this.blob(key));
+  async putBack(key: string): Promise<void> {
+    const aside = this.asideBlob(key);
+    const copied = await this.copy(aside, this.blob(key));
+    // Who has just set it aside may be about to delete the blob, by a request that is sent again: then it is put back once more.
+    if (copied && ageOf(copied.modified) >= (this.options.keptAsideMs ?? keptAsideMs))
+      await this.remove(aside);
   }
 
   deleteAside(key: string): Promise<void> {
@@ -209,13 +217,17 @@ export class S3BlobStore implements BlobStore {
 
   /** Where there is nothing to be moved, nothing happens. What ends in between is done again by the next request. */
   private async move(from: ObjectPlace, to: ObjectPlace): Promise<void> {
+    if (await this.copy(from, to)) await this.remove(from);
+  }
+
+  /** @returns undefined = there is nothing */
+  private async copy(from: ObjectPlace, to: ObjectPlace): Promise<Copied | undefined> {
     try {
-      await copyObject(this.client, { from, to, partBytes: this.options.copyPartBytes });
+      return await copyObject(this.client, { from, to, partBytes: this.options.copyPartBytes });
     } catch (error) {
-      if (isMissing(error)) return;
+      if (isMissing(error)) return undefined;
       throw error;
     }
-    await this.remove(from);
   }
 
   private async remove(place: ObjectPlace): Promise<void> {

@@ -20,19 +20,24 @@ export interface Copying {
   readonly partBytes?: number | undefined;
 }
 
+export interface Copied {
+  /** When what was copied was written. */
+  readonly modified: Date | undefined;
+}
+
 /** Copies an object within the store. @throws S3Failure, which is missing when there is none */
 export async function copyObject(
   client: S3Client,
   { from, to, partBytes = leastPartBytes }: Copying,
-): Promise<void> {
+): Promise<Copied> {
   // Names have no characters that would have to be escaped.
   const CopySource = `${from.Bucket}/${from.Key}`;
-  const { ContentLength: size = 0 } = await told("HeadObject", () =>
+  const { ContentLength: size = 0, LastModified: modified } = await told("HeadObject", () =>
     client.send(new HeadObjectCommand(from)),
   );
   if (size <= partBytes) {
     await told("CopyObject", () => client.send(new CopyObjectCommand({ ...to, CopySource })));
-    return;
+    return { modified };
   }
   const length = Math.max(partBytes, Math.ceil(size / mostParts));
   const created = await told("CreateMultipartUpload", () =>
@@ -50,6 +55,7 @@ export async function copyObject(
     }
     const complete = new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } });
     await told("CompleteMultipartUpload", () => client.send(complete));
+    return { modified };
   } catch (error) {
     await client.send(new AbortMultipartUploadCommand(upload)).catch(() => undefined);
     throw error;

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { GetObjectCommand, PutObjectCommand } from "@aws-sdk/client-s3";
+import { DeleteObjectCommand, GetObjectCommand, PutObjectCommand } from "@aws-sdk/client-s3";
 import t, { type Test } from "tap";
 import type { BlobStore } from "../../src/storage/blob-store.js";
 import { FolderBlobStore } from "../../src/storage/folder-blob-store.js";
@@ -14,7 +14,8 @@ import { checkBlobStore } from "./blobs.support.js";
 
 const prefix = "some/where/";
 
-async function openStore(t: Test, server: S3Server) {
+/** @param keptAsideMs default: what is put back lies aside no more */
+async function openStore(t: Test, server: S3Server, keptAsideMs?: number) {
   const base = await mkdtemp(join(tmpdir(), "mapwright-blobs-"));
   const temporary = join(base, "tmp");
   await mkdir(temporary);
@@ -28,6 +29,7 @@ async function openStore(t: Test, server: S3Server) {
     copyPartBytes: server.listsParts ? 400 : undefined,
     // A read that is looked at holds its connection, however busy the machine is.
     idleMs: 60_000,
+    keptAsideMs: keptAsideMs ?? 0,
   });
   t.teardown(async () => {
     store.close();
@@ -60,6 +62,23 @@ for (const kind of [swift, s3rver])
     useS3(server);
     checkBlobStore(t, (t) => openStore(t, server));
   });
+
+t.test("what is put back outlives whoever was still setting it aside", async (t) => {
+  const server = await startS3(t, s3rver);
+  useS3(server);
+  const { store, bucket } = await openStore(t, server, 600_000);
+  const key = await store.put(content("needed"));
+  await store.setAside(key);
+  await store.putBack(key);
+  // As the request of `setAside` does whose answer was lost, and which is sent again.
+  const Key = `${prefix}${key.slice(0, 2)}/${key}`;
+  await server.client.send(new DeleteObjectCommand({ Bucket: bucket, Key }));
+  const aside: string[] = [];
+  for await (const keys of store.aside(0)) aside.push(...keys);
+  t.same(aside, [key], "the next pass finds it");
+  await store.putBack(key);
+  t.equal(await text(store, key), "needed");
+});
 
 t.test(
   "a folder that is copied into a bucket file by file is the same store there, and back again",
