@@ -5,6 +5,7 @@ import {
   classedBy,
   columnsFor,
   hasOwnBorders,
+  isVisual,
   kinds,
   lacksColumn,
   numberOf,
@@ -33,6 +34,26 @@ const columns = [
   { id: 4, code: "homes", name: "Homes", type: "number" },
 ];
 const [, people, since] = columns as [unknown, (typeof columns)[number], (typeof columns)[number]];
+
+t.test("what a browser has stored is shown if the form has a place for it", (t) => {
+  for (const visual of [
+    ...Object.values(kinds).map((type) => ({ type })),
+    { type: 1, columnCode: "people", classesSettings: { borders: [0, "2026-01-01", 9] }, more: null },
+    { type: 2, classesSettings: { classes: [{ value: "a", color: "#000000" }], defaultClass: null } },
+    { type: 4, classesSettings: { columns: [{ code: "people", color: "#000000" }] } },
+    { type: 8, classesSettings: null },
+  ])
+    t.equal(isVisual(visual), true, JSON.stringify(visual));
+  for (const other of [
+    ...[null, 1, "text", [], {}, { type: 99 }, { type: "1" }],
+    { type: 1, classesSettings: { borders: "0,9" } },
+    { type: 2, classesSettings: { classes: 5 } },
+    { type: 2, classesSettings: { classes: [null] } },
+    { type: 4, classesSettings: { columns: {} } },
+  ])
+    t.equal(isVisual(other), false, JSON.stringify(other));
+  t.end();
+});
 
 t.test("a kind is built from a column that suits it", (t) => {
   t.match(ofKind(kinds.colours, columns), { columnCode: "people", legendName: "people" });

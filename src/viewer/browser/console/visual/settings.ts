@@ -35,6 +35,19 @@ export interface Column {
   readonly type: string;
 }
 
+const isMembers = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Whether something that a browser has stored can be shown in the form. The server checks its values. */
+export function isVisual(stored: unknown): stored is Visual {
+  if (!isMembers(stored)) return false;
+  const { type, classesSettings } = stored;
+  if (!Object.values<unknown>(kinds).includes(type)) return false;
+  const { classes, columns, borders } = isMembers(classesSettings) ? classesSettings : {};
+  const areMembers = (list: unknown) => list == null || (Array.isArray(list) && list.every(isMembers));
+  return areMembers(classes) && areMembers(columns) && (borders == null || Array.isArray(borders));
+}
+
 const measured: ReadonlySet<string> = new Set(["number", "datetime"]);
 const named: ReadonlySet<string> = new Set(["string", "text", "bool"]);
 const charts: ReadonlySet<number> = new Set([kinds.pies, kinds.bars, kinds.lines]);
@@ -292,6 +305,6 @@ export const signatureOf = (settings: Visual | undefined): string =>
     : "";
 
 const inOrder = (value: unknown): unknown =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
+  isMembers(value)
     ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
     : value;

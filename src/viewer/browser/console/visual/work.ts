@@ -9,6 +9,7 @@ import {
   type Column,
   hasClasses,
   isApart,
+  isVisual,
   signatureOf,
   type Visual,
   withColumn,
@@ -63,7 +64,7 @@ export class VisualWork {
     storage: DraftStorage | undefined,
   ) {
     const isDraft = ({ value, base }: { value?: unknown; base?: unknown }) =>
-      typeof base === "string" && (value === undefined || (typeof value === "object" && value !== null));
+      typeof base === "string" && (value === undefined || isVisual(value));
     this.drafts = new LayerDrafts<Visual | undefined>(
       { prefix: "mapwright.visual:", isDraft },
       owner,
