@@ -272,3 +272,14 @@ t.test("a style that others save between the tree and the stream is shown", asyn
   await soon(t).equal(() => styleText(page), css_style);
   await page.context().close();
 });
+
+t.test("who has a map open that others delete or rename is told at once", async (t) => {
+  for (const [method, body] of [["DELETE"], ["PATCH", { code: "elsewhere" }]] as const) {
+    const code = `left-${method.toLowerCase()}`;
+    const page = await opened(code, "roads");
+    await server.api(method, `${code}/`, { token, ...(body && { body }) });
+    await page.waitForSelector("text=It is not there any more", { timeout: 20_000 });
+    await page.close();
+  }
+  t.pass();
+});

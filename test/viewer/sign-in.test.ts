@@ -3,6 +3,7 @@ import { addMember } from "../../src/access/accounts.js";
 import { secretHash } from "../../src/access/sessions.js";
 import { createMap } from "../../src/catalog/maps.js";
 import { createProject } from "../../src/catalog/projects.js";
+import { makeMap } from "../support/maps.js";
 import { startServer, waitFor } from "../support/server.js";
 import {
   hold,
@@ -81,6 +82,19 @@ t.test("private maps are listed after signing in, and gone after signing out", a
   t.equal((await server.api("GET", "authorized/", { token })).json, false, "the session has ended");
   await page.click(".chooser-button");
   await soon(t).same(() => page.locator(".chooser-entry").allTextContents(), ["Town"]);
+  await page.context().close();
+});
+
+t.test("who is signed in is told at once that the open map is deleted", async (t) => {
+  await makeMap(server, "brief");
+  const { page, requests } = await openPage(browser, `${server.url}/#project=p&map=brief`, {
+    waitForMap: false,
+  });
+  await signIn(page, "admin", "adminadmin");
+  await waitFor(() => requests.some((address) => /brief\/changes\/\?token=/.test(address)));
+  await server.api("DELETE", "brief/", { token: await tokenOf(page) });
+  await page.waitForSelector("text=There is no such map", { timeout: 20_000 });
+  t.pass();
   await page.context().close();
 });
 

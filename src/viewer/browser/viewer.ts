@@ -608,7 +608,7 @@ export class Viewer {
     this.toasts.show(text, "bad");
   }
 
-  /** Tiles may fail because the session has ended: this is asked at the first, before many more are refused. */
+  /** Tiles may fail because the session has ended, or the map is gone: this is asked at the first, before many more are refused. */
   private async checkSession(): Promise<void> {
     const project = this.mapId?.project;
     if (project === undefined || this.isSessionChecked) return;
@@ -616,12 +616,12 @@ export class Viewer {
     window.setTimeout(() => {
       this.isSessionChecked = false;
     }, sessionCheckMs);
-    // Who is not signed in may see less than before, too.
-    if (!this.parts.sessions.of(project)) {
+    const { sessions, server } = this.parts;
+    // Who is not signed in may see less than before, too, and a map may be deleted.
+    if (!sessions.of(project) || (await server.checkSession(project))) {
       await this.mapChanged({ ifOther: true });
       return;
     }
-    if (await this.parts.server.checkSession(project)) return;
     this.toasts.show(this.parts.locale.t("sessionEnded"), "bad");
     // Who signs in again finds the view that was asked for last.
     await this.view.zoomed();

@@ -33,7 +33,7 @@ export class MapWatch {
       changed: (areas, layers) => this.changed(areas, layers),
       mapChanged: () => void this.mapChanged(),
       mapUnwatched: () => void this.mapChanged(),
-      sessionDoubtful: () => void this.checkSession(),
+      sessionDoubtful: () => void this.refused(),
     });
   }
 
@@ -70,11 +70,19 @@ export class MapWatch {
     }
   }
 
-  private async checkSession(): Promise<void> {
+  /** The session has ended, or the map is not there any more. */
+  private async refused(): Promise<void> {
+    if (await this.checkSession()) await this.mapChanged();
+  }
+
+  /** @returns whether it goes on */
+  private async checkSession(): Promise<boolean> {
     const { place, server } = this.parts;
     const { mapId } = place;
-    if (!mapId || (await server.checkSession(mapId.project))) return;
+    if (!mapId) return false;
+    if (await server.checkSession(mapId.project)) return true;
     this.close();
     this.events.sessionEnded();
+    return false;
   }
 }
