@@ -313,6 +313,46 @@ t.test("what is no value stays as it is written", (t) => {
   t.end();
 });
 
+t.test("what a browser has stored is a draft if it can be shown", (t) => {
+  const place = { login: "me", project: "p", layerId: 1 };
+  const text = (stored: object) => JSON.stringify({ at: Date.now(), ...stored });
+  const read = (stored: object) =>
+    new Drafts(place, storageOf(new Map([['mapwright.draft:["me","p",1,4]', text(stored)]]))).of(4);
+  const draft = { id: 4, key: "k", change: { fields: { a: 1 } } };
+  const lines = {
+    type: "MultiLineString",
+    coordinates: [
+      [
+        [0, 1],
+        [2, 3, 4],
+      ],
+    ],
+  };
+  for (const more of [
+    {},
+    { base: { fields: {}, geom: null, etag: "1" }, wrong: { a: "1 metre" } },
+    {
+      change: { fields: {}, geom: lines },
+      base: { fields: {}, geom: { type: "Point", coordinates: [1, 2] } },
+    },
+    { change: { fields: {}, geom: { type: "GeometryCollection", geometries: [lines] } } },
+    { change: { fields: {}, geom: null }, sent: { key: "s", change: { fields: {} } } },
+    { drawn: { kind: "Polygon", positions: [[1, 2]] } },
+  ])
+    t.match(read({ ...draft, ...more }), { key: "k" }, JSON.stringify(more));
+  for (const more of [
+    ...[{ key: 1 }, { id: "4" }, { change: null }, { change: { fields: 5 } }, { wrong: "w" }, { sent: 5 }],
+    ...[{ base: null }, { base: { fields: null } }, { base: { fields: {}, geom: { type: "Nope" } } }],
+    { change: { fields: {}, geom: 5 } },
+    { change: { fields: {}, geom: { type: "Point", coordinates: "x" } } },
+    { change: { fields: {}, geom: { type: "LineString", coordinates: [1, 2] } } },
+    { drawn: { kind: "z", positions: [] } },
+    { drawn: { kind: "Point", positions: 9 } },
+  ])
+    t.equal(read({ ...draft, ...more }), undefined, JSON.stringify(more));
+  t.end();
+});
+
 t.test(
   "drafts go after a while, long geometries are not kept with them, and what has no room is told",
   (t) => {

@@ -9,6 +9,10 @@ export interface DraftStorage {
   removeItem(name: string): void;
 }
 
+/** Whether a JSON value is an object with members. */
+export const isMembers = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
 export interface DraftKind<Draft extends object> {
   /** Names of these drafts begin so. */
   readonly prefix: string;

@@ -1,4 +1,4 @@
-import { type DraftStorage, KeptDrafts } from "../kept-drafts.js";
+import { type DraftStorage, isMembers, KeptDrafts } from "../kept-drafts.js";
 import type { Change, Values } from "./merge.js";
 import type { Position, ShapeKind } from "./shape.js";
 
@@ -96,5 +96,37 @@ function lighter(draft: Draft): Draft {
   return letters > mostLetters ? { ...draft, base: { ...base, geom: null } } : draft;
 }
 
-const isDraft = ({ key, change }: Partial<Draft>): boolean =>
-  change?.fields !== undefined && typeof key === "string";
+/** How deep the positions of a geometry lie in its coordinates. */
+const depths: Readonly<Record<string, number>> = {
+  ...{ Point: 0, LineString: 1, Polygon: 2 },
+  ...{ MultiPoint: 1, MultiLineString: 2, MultiPolygon: 3 },
+};
+
+const isPosition = (value: unknown): boolean =>
+  Array.isArray(value) && value.length > 1 && value.every((each) => typeof each === "number");
+const arePositions = (value: unknown, depth: number): boolean =>
+  depth === 0
+    ? isPosition(value)
+    : Array.isArray(value) && value.every((each) => arePositions(each, depth - 1));
+
+function isGeometry(value: unknown): boolean {
+  if (!isMembers(value)) return false;
+  const { type, coordinates, geometries } = value;
+  if (type === "GeometryCollection") return Array.isArray(geometries) && geometries.every(isGeometry);
+  const depth = depths[String(type)];
+  return depth !== undefined && arePositions(coordinates, depth);
+}
+
+/** Of an object, or of a change of one. */
+const areValues = (value: unknown): boolean =>
+  isMembers(value) && isMembers(value.fields) && (value.geom == null || isGeometry(value.geom));
+
+const isDraft = ({ id, key, base, change, wrong, sent, drawn }: Partial<Draft>): boolean =>
+  (id === undefined || typeof id === "number") &&
+  typeof key === "string" &&
+  areValues(change) &&
+  (base === undefined || areValues(base)) &&
+  (wrong === undefined || isMembers(wrong)) &&
+  (sent === undefined || (typeof sent?.key === "string" && areValues(sent.change))) &&
+  (drawn === undefined ||
+    (["Point", "LineString", "Polygon"].includes(drawn?.kind) && arePositions(drawn.positions, 1)));

@@ -1,3 +1,5 @@
+import { isMembers } from "../kept-drafts.js";
+
 /**
  * Settings of a visualization (`visualSettings` of the API), as a form changes them: what it does not show stays as it was. Does not
  * depend on the DOM.
@@ -34,9 +36,6 @@ export interface Column {
   readonly name: string;
   readonly type: string;
 }
-
-const isMembers = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Whether something that a browser has stored can be shown in the form. The server checks its values. */
 export function isVisual(stored: unknown): stored is Visual {
