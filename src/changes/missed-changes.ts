@@ -19,6 +19,9 @@ type Client = Pick<Redis, "get" | "set" | "del" | "isCluster">;
 
 /** Between two attempts to tell what could not be told. */
 const retryMs = 500;
+/** For how long a replica's word counts, and how long it is waited for. */
+const confirmedForMs = 1_000;
+const replicaMs = 100;
 /** Times without a proof that are remembered, for requests that last longer than such a time. */
 const mostSpells = 8;
 
@@ -59,6 +62,8 @@ export class MissedChanges {
   private latestBy: string | undefined;
   /** When this node was last known to be up to date, by the clock on the wall. */
   private confirmedAt = Number.NEGATIVE_INFINITY;
+  /** Whether a replica has confirmed what was written to Redis, and when it was asked, by the clock on the wall. */
+  private replica = { askedAt: Number.NEGATIVE_INFINITY, hasConfirmed: Promise.resolve(false) };
   private isUnproven = false;
   /** How often this node has answered without a proof, and since when what it had was not known to be current: the latest spells. */
   private spells: { last: number; readonly since: number }[] = [];
@@ -138,6 +143,25 @@ export class MissedChanges {
     };
   }
 
+  /** Whether Redis is the primary, as far as Sentinel has a say in that. */
+  private isPrimary(): Promise<boolean> | boolean {
+    if (!this.redis.isBySentinel) return true;
+    const now = this.clock.wall();
+    if (Math.abs(now - this.replica.askedAt) >= confirmedForMs)
+      this.replica = { askedAt: now, hasConfirmed: this.askReplica() };
+    return this.replica.hasConfirmed;
+  }
+
+  private async askReplica(): Promise<boolean> {
+    try {
+      // By one connection: what is waited for is what it has written.
+      await this.redis.set(`${keyOf(this.redis, this.prefix)}:primary`, "1", "PX", 10 * confirmedForMs);
+      return (await this.redis.wait(1, replicaMs)) >= 1;
+    } catch {
+      return false;
+    }
+  }
+
   private pass(): void {
     this.isUnproven = true;
     this.passes++;
@@ -149,12 +173,14 @@ export class MissedChanges {
   /**
    * For nodes that cannot query the database: makes sure that no change was committed that this node has missed, or that it
    * may answer without knowing that. A replica that took the place of another Redis may not have got what that one was told
-   * last, and says nothing until this node has been up to date once more.
+   * last, and says nothing until this node has been up to date once more. The one before may go on where this node is: it counts as
+   * long as a replica confirms what is written to it.
    * @throws Failure busy
    */
   async requireNone(cause: unknown): Promise<void> {
     // While Redis is away, too, nobody can say.
-    const token = await readToken(this.redis, this.prefix).catch(() => null);
+    const known = async () => ((await this.isPrimary()) ? readToken(this.redis, this.prefix) : null);
+    const token = await known().catch(() => null);
     if (token !== null && token === this.confirmed && this.redis.incarnation === this.confirmedBy) return;
     // The clock may be set back.
     if (Math.abs(this.clock.wall() - this.confirmedAt) < this.unprovenMs) return this.pass();

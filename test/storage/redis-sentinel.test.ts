@@ -53,14 +53,45 @@ for (const way of ["is killed", "hangs"] as const)
     await waitFor(() => redis.trouble === undefined);
     t.equal(lines.length, 2, "gone, and back");
     t.equal(await isCurrent(), false, "the replica may lack the word that a change was missed");
+    if (way === "hangs") primary.resume();
+    else await primary.start();
+    // It is a replica now, which confirms what is written.
     await waitFor(() => {
       missed.refresh();
       missed.confirm(missed.token);
       return isCurrent();
     });
-    primary.resume();
     t.same(await sessions.find(token), session, "also when the former primary is there again");
   });
+
+t.test("a primary that is cut off from its replica and from Sentinel proves nothing", async (t) => {
+  const { primary, replica, sentinel } = await servers.withSentinel("secret");
+  const redis = openRedis(`redis+sentinel://:secret@127.0.0.1:${sentinel.port}/maps`, quietLog, {
+    prefix: "t:",
+  });
+  t.teardown(() => redis.disconnect());
+  await redis.connect();
+  const missed = new MissedChanges(redis, "t:", quietLog, systemClock);
+  const isCurrent = () =>
+    missed.requireNone(undefined).then(
+      () => true,
+      () => false,
+    );
+  await waitFor(() => {
+    missed.refresh();
+    missed.confirm(missed.token);
+    return isCurrent();
+  });
+  await copied(primary);
+  // Where the others are, they may make it the primary, and tell it what this node misses.
+  sentinel.pause();
+  replica.pause();
+  await waitFor(async () => !(await isCurrent()));
+  t.equal(redis.trouble, undefined, "for all else it is there");
+  replica.resume();
+  await waitFor(isCurrent);
+  sentinel.resume();
+});
 
 t.test("a name that Sentinel does not know is no primary", async (t) => {
   const { sentinel } = await servers.withSentinel(password);

@@ -10,6 +10,8 @@ export interface RedisClient extends RedisCommander {
   readonly status: string;
   /** Whether keys lie on several servers: those of one command or script then have to be in one slot. */
   readonly isCluster: boolean;
+  /** Whether Sentinel may make a replica the primary: one that is cut off with this node from the others does not hear of it. */
+  readonly isBySentinel: boolean;
   /** What is wrong with it, as a sentence; undefined = nothing. */
   readonly trouble: string | undefined;
   /** Another text whenever the client has come to another server, which may lack the last writes of the one before. */

@@ -46,6 +46,9 @@ export class GuardedCluster extends ClusterConnection implements RedisClient {
     return this.guard.state.textFor(this.status);
   }
 
+  /** The part of a cluster that is the smaller one answers nothing. */
+  readonly isBySentinel = false;
+
   get incarnation(): string {
     return `${this.turns} ${this.serverOfTogether()}`;
   }

@@ -33,6 +33,10 @@ export class GuardedServer extends LastingConnection implements RedisClient {
     return this.guard.state.textFor(this.status);
   }
 
+  get isBySentinel(): boolean {
+    return (this.options.sentinels ?? []).length > 0;
+  }
+
   get incarnation(): string {
     return String(this.firstOfServer);
   }
