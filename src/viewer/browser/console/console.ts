@@ -163,8 +163,10 @@ export class Console {
         closed: () => void this.navigation.show(parseAddress(location.hash)),
         relist: async () => {
           const { projectCode: code } = place;
+          if (code === undefined || !sessions.of(code)) return;
           const projects = await server.projects(code);
-          if (code === undefined || place.projectCode !== code) return;
+          // Without a session it is what the public sees, who may edit nothing.
+          if (place.projectCode !== code || !sessions.of(code)) return;
           place.projects = projects;
           this.showHeader();
         },
