@@ -2,16 +2,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { addMember } from "../../src/access/accounts.js";
-import { createProject } from "../../src/catalog/projects.js";
 import { loadConfig } from "../../src/config.js";
 import { startLocalServices } from "../../src/local-services/services.js";
 import { createLog } from "../../src/log.js";
-import { migrate } from "../../src/storage/migrate.js";
-import { openDatabase } from "../../src/storage/postgres.js";
 import { freePort, startVarnish } from "../caches.js";
 import { objectAt, placeOfEdit, tileOf } from "../crowd-places.js";
 import { type Server, startServer } from "../server.js";
+import { makeProject } from "./project.js";
 
 /**
  * `node dist/bench/failover/cdn.js [kills] [editors]`: two nodes behind Varnish, of which one is killed every few seconds while
@@ -107,13 +104,7 @@ try {
       ...{ "edge.kind": "varnish", "edge.urls": [edge], trustedProxies: ["127.0.0.1"] },
     },
   });
-  const db = openDatabase({ url: config.databaseUrl, connections: 2, statementTimeoutMs: 60_000, log });
-  const client = await db.dedicated();
-  await migrate(client);
-  await client.end();
-  const projectId = await createProject(db, { code: "p", languages: ["en"] });
-  await addMember(db, { login: "admin", password: "adminadmin", projectId, role: "admin" });
-  await db.close();
+  await makeProject(config, log);
   for (let n = 0; n < 2; n++) servers.push(await startServer(config, log));
   varnish = await startVarnish(
     varnishPort,

@@ -2,16 +2,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { addMember } from "../../src/access/accounts.js";
-import { createProject } from "../../src/catalog/projects.js";
 import { loadConfig } from "../../src/config.js";
 import { startLocalServices } from "../../src/local-services/services.js";
 import { createLog } from "../../src/log.js";
 import { type Node, startNode } from "../../src/node.js";
-import { migrate } from "../../src/storage/migrate.js";
-import { openDatabase } from "../../src/storage/postgres.js";
 import { Crowd } from "./crowd.js";
 import { Members, type Timing } from "./members.js";
+import { makeProject } from "./project.js";
 
 /**
  * `node dist/bench/failover/run.js [hosts|proxy] [kills]`: failovers of PostgreSQL with Patroni under writers and viewers. It needs Debian's
@@ -39,13 +36,7 @@ try {
       ...{ host: "127.0.0.1", port: 0, "tiles.redrawHot": false, "tiles.packHot": false },
     },
   });
-  const db = openDatabase({ url: config.databaseUrl, connections: 2, statementTimeoutMs: 60_000, log });
-  const client = await db.dedicated();
-  await migrate(client);
-  await client.end();
-  const projectId = await createProject(db, { code: "p", languages: ["en"] });
-  await addMember(db, { login: "admin", password: "adminadmin", projectId, role: "admin" });
-  await db.close();
+  await makeProject(config, log);
   for (let n = 0; n < 2; n++) nodes.push(await startNode(config, log));
   crowd = await Crowd.open(nodes.map(({ port }) => `http://127.0.0.1:${port}`));
   crowd.start({ writers: 8, viewers: 50 });

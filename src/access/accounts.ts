@@ -110,7 +110,7 @@ export async function findMember(
 
 export interface NewMember {
   readonly login: string;
-  /** Required for a new account, or its hash. */
+  /** Required for a new account, or its hash: "" = nobody signs in by a password. */
   readonly password?: string;
   readonly passwordHash?: string;
   /** The account of another project that gets the role here too; default: a new one. */
@@ -157,7 +157,7 @@ export async function addMember(
   });
 }
 
-/** A new account with a role in a project that has nobody of that login. @param member.passwordHash "" = nobody signs in by a password */
+/** A new account with a role in a project that has nobody of that login. */
 export async function insertMember(
   tx: Queryable,
   {

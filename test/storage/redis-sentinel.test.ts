@@ -2,7 +2,7 @@ import t from "tap";
 import { openSessions } from "../../src/access/sessions.js";
 import { MissedChanges } from "../../src/changes/missed-changes.js";
 import { systemClock } from "../../src/clock.js";
-import { openRedis } from "../../src/storage/redis.js";
+import { openRedis, type Redis } from "../../src/storage/redis.js";
 import { quietLog } from "../support/log.js";
 import { keptLog } from "../support/log-lines.js";
 import { copied, RedisServers } from "../support/redis-servers.js";
@@ -15,6 +15,23 @@ const password = "p:@ss/wörd";
 
 const servers = await RedisServers.create();
 t.teardown(() => servers.stop());
+
+/** What a node without its database can tell by Redis. */
+function nodeAt(redis: Redis) {
+  const missed = new MissedChanges(redis, "t:", quietLog, systemClock);
+  const isCurrent = () =>
+    missed.requireNone(undefined).then(
+      () => true,
+      () => false,
+    );
+  const becomeCurrent = () =>
+    waitFor(() => {
+      missed.refresh();
+      missed.confirm(missed.token);
+      return isCurrent();
+    });
+  return { isCurrent, becomeCurrent };
+}
 
 for (const way of ["is killed", "hangs"] as const)
   t.test(`sessions are there when the primary ${way}`, async (t) => {
@@ -29,17 +46,8 @@ for (const way of ["is killed", "hangs"] as const)
     t.equal(redis.trouble, undefined);
     const sessions = openSessions(redis, { idleSeconds: 60, prefix: "t:" });
     const token = await sessions.open(session);
-    const missed = new MissedChanges(redis, "t:", quietLog, systemClock);
-    const isCurrent = () =>
-      missed.requireNone(undefined).then(
-        () => true,
-        () => false,
-      );
-    await waitFor(() => {
-      missed.refresh();
-      missed.confirm(missed.token);
-      return isCurrent();
-    });
+    const { isCurrent, becomeCurrent } = nodeAt(redis);
+    await becomeCurrent();
     await copied(primary);
     if (way === "hangs") primary.pause();
     else await primary.kill();
@@ -56,11 +64,7 @@ for (const way of ["is killed", "hangs"] as const)
     if (way === "hangs") primary.resume();
     else await primary.start();
     // It is a replica now, which confirms what is written.
-    await waitFor(() => {
-      missed.refresh();
-      missed.confirm(missed.token);
-      return isCurrent();
-    });
+    await becomeCurrent();
     t.same(await sessions.find(token), session, "also when the former primary is there again");
   });
 
@@ -71,17 +75,8 @@ t.test("a primary that is cut off from its replica and from Sentinel proves noth
   });
   t.teardown(() => redis.disconnect());
   await redis.connect();
-  const missed = new MissedChanges(redis, "t:", quietLog, systemClock);
-  const isCurrent = () =>
-    missed.requireNone(undefined).then(
-      () => true,
-      () => false,
-    );
-  await waitFor(() => {
-    missed.refresh();
-    missed.confirm(missed.token);
-    return isCurrent();
-  });
+  const { isCurrent, becomeCurrent } = nodeAt(redis);
+  await becomeCurrent();
   await copied(primary);
   // Where the others are, they may make it the primary, and tell it what this node misses.
   sentinel.pause();

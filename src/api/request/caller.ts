@@ -173,6 +173,13 @@ export const imageUser = (request: Request, caller: Caller): ImageUser => ({
 export const callerHeaders = (caller: Caller): Headers =>
   usedToken(caller) ? { "cache-control": "private, no-store" } : {};
 
+/** A JSON response that nobody keeps, whoever asks: it is about sessions, users or secrets. */
+export const uncached = (value: unknown): Reply => ({
+  kind: "json",
+  value,
+  headers: { "cache-control": "private, no-store" },
+});
+
 /** A JSON response to this caller. */
 export const answer = (caller: Caller, value: unknown): Reply => ({
   kind: "json",

@@ -11,6 +11,7 @@ import type { ProjectState } from "../../catalog/state.js";
 import { failed, forbidden, notFound, required } from "../../errors.js";
 import type { Reply, Request } from "../../http/types.js";
 import type { Answered } from "../request/answer-schemas.js";
+import { uncached } from "../request/caller.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { projectPath } from "../request/paths.js";
 import { form } from "../request/schema/bodies.js";
@@ -32,12 +33,6 @@ const newKey = {
   layer: text("Code of the layer of that map; default: the whole map.").optional(),
   expires: text("When it ends, as `2027-01-31T12:00:00Z`; default: never.").optional(),
 };
-
-const uncached = (value: unknown): Reply => ({
-  kind: "json",
-  value,
-  headers: { "cache-control": "private, no-store" },
-});
 
 const shown = ({ expires, created, used, ...key }: AccessKeyInfo): Answered<"AccessKey"> => ({
   ...key,

@@ -12,7 +12,7 @@ import {
 import { forbidden, unauthenticated } from "../../errors.js";
 import type { Reply, Request } from "../../http/types.js";
 import type { Answered } from "../request/answer-schemas.js";
-import { tokenOf } from "../request/caller.js";
+import { tokenOf, uncached } from "../request/caller.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { jsonObject } from "../request/schema/bodies.js";
 import { code, invalid, text } from "../request/schema/fields.js";
@@ -48,12 +48,6 @@ const newProject = {
   administrator: text("Login of the first administrator, who gets an invitation."),
   most_bytes: mostBytes.default(null),
 };
-
-const uncached = (value: unknown): Reply => ({
-  kind: "json",
-  value,
-  headers: { "cache-control": "private, no-store" },
-});
 
 /** @throws Failure unauthenticated */
 async function sessionOf(request: Request, services: Services): Promise<Session> {

@@ -4,6 +4,7 @@ import { closeSessionsOf } from "../../access/sessions.js";
 import { busy } from "../../errors.js";
 import type { Reply, Request } from "../../http/types.js";
 import { networkOf } from "../../queues/clients.js";
+import { uncached } from "../request/caller.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { projectPath } from "../request/paths.js";
 import { jsonObject } from "../request/schema/bodies.js";
@@ -14,12 +15,6 @@ import type { Services } from "../services.js";
 import { changingMembers, memberId, membersPath } from "./members.js";
 
 /** Links by which users choose their passwords. */
-
-const uncached = (value: unknown): Reply => ({
-  kind: "json",
-  value,
-  headers: { "cache-control": "private, no-store" },
-});
 
 async function make(request: Request, services: Services): Promise<Reply> {
   const { project, by } = await changingMembers(request, services);

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import type { GivenGrant } from "../../access/grants.js";
 import { changeMember, checkNewMember, deleteMember, makeMember, noMember } from "../../access/members.js";
@@ -6,7 +5,7 @@ import { wholeRights } from "../../access/rights.js";
 import type { ProjectState, Role } from "../../catalog/state.js";
 import { failed, forbidden, notFound } from "../../errors.js";
 import type { Reply, Request } from "../../http/types.js";
-import { clientOf } from "../request/caller.js";
+import { clientOf, uncached } from "../request/caller.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { projectPath } from "../request/paths.js";
 import { ofCatalogue } from "../request/resource.js";
@@ -74,12 +73,6 @@ const memberChange = {
 };
 type Change = Values<typeof memberChange>;
 
-const uncached = (value: unknown): Reply => ({
-  kind: "json",
-  value,
-  headers: { "cache-control": "private, no-store" },
-});
-
 async function list(request: Request, services: Services): Promise<Reply> {
   const { project } = await administered(request, services);
   return uncached(await membersOf(services.db, project));
@@ -107,12 +100,10 @@ async function add(
   const { project, caller, by } = await changingMembers(request, services);
   const { login, password, role } = await body();
   checkNewMember(login, password);
-  const passwordHash = await services.logins.hash(
-    // Without one, what nobody knows.
-    password ?? randomBytes(32).toString("base64url"),
-    clientOf(request, caller),
-    request.signal,
-  );
+  const passwordHash =
+    password === undefined
+      ? ""
+      : await services.logins.hash(password, clientOf(request, caller), request.signal);
   const { id } = await makeMember(services.db, { projectId: project.id, login, passwordHash, role, by });
   return answerMember(services, project.code, id);
 }

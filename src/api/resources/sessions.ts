@@ -12,7 +12,7 @@ import type { Session } from "../../access/sessions.js";
 import { type Caller, type ProjectState, Right, type UserName } from "../../catalog/state.js";
 import { forbidden, required, unauthenticated } from "../../errors.js";
 import type { Reply, Request } from "../../http/types.js";
-import { answer, callerOfToken, refusalOf, tokenOf } from "../request/caller.js";
+import { answer, callerOfToken, refusalOf, tokenOf, uncached } from "../request/caller.js";
 import { projectContext } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { projectPath } from "../request/paths.js";
@@ -25,12 +25,6 @@ import type { Services } from "../services.js";
 /** Sessions and users: login, ext-login, ext-auth, logout, authorized, users/list. */
 
 /** Responses that contain or depend on a token. */
-const uncached = (value: unknown): Reply => ({
-  kind: "json",
-  value,
-  headers: { "cache-control": "private, no-store" },
-});
-
 /** A login or password. "" counts as given, and is wrong. */
 const credential = (description: string, aliases: readonly string[] = []) =>
   ruled(z.string(), { blanks: [], aliases }).describe(description);
