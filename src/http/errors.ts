@@ -91,6 +91,8 @@ export function errorResponse(error: unknown, context: ErrorContext): ErrorRespo
       title: statusTexts[status],
       status,
       detail: failure.message,
+      // What is in the way, as an extension member of RFC 9457.
+      ...(failure.kind === "conflict" && { data: failure.data }),
     });
     return { status, headers, body, unexpected };
   }

@@ -58,6 +58,16 @@ t.test("tiles are as fresh after a deletion, and after it was undone, as after a
   t.notSame((await tile()).body, full.body, "another map of the same code");
   const { id } = await as(admin)("GET", "bin/?limit=1").then(({ entries }) => entries[0]);
   t.equal((await api("POST", `bin/${id}/restore/`, { token: admin, body: {} })).status, 409);
+  const told = await fetch(`${server.url}/api/2.8/p/bin/${id}/restore/`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${admin}`,
+      accept: "application/json",
+      "content-type": "application/json",
+    },
+    body: "{}",
+  });
+  t.match(await told.json(), { status: 409, data: { code: "m" } }, "programs are told which code it is");
   await as(admin)("DELETE", "m/");
   await as(admin)("POST", `bin/${id}/restore/`);
   t.same((await tile()).body, full.body);

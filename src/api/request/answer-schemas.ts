@@ -602,7 +602,10 @@ const schemas = {
     data: anyObject.describe("Details, for example the missing parameters, or the columns with reasons"),
   }),
   Problem: z
-    .object({ type: z.string(), title: z.string(), status: z.int(), detail: z.string() })
+    .object({
+      ...{ type: z.string(), title: z.string(), status: z.int(), detail: z.string() },
+      data: anyObject.describe("Of 409: what is in the way").optional(),
+    })
     .describe("Problem details (RFC 9457), for clients whose Accept prefers JSON to HTML"),
 };
 

@@ -19,15 +19,15 @@ import { Home } from "./home.js";
 import { HomeActions } from "./home-actions.js";
 import { Importer } from "./importer.js";
 import { InTheWay } from "./in-the-way.js";
-import { InstallationOpening } from "./installation-opening.js";
+import { LateDialog } from "./late-dialog.js";
 import { MapCanvas } from "./map-canvas.js";
 import { MapEdits } from "./map-edits.js";
 import { MapWatch } from "./map-watch.js";
 import { Navigation } from "./navigation.js";
 import { hasOwnObjects, ObjectEditing } from "./object-editing.js";
 import { OpenMap } from "./open-map.js";
+import { Operator } from "./operator.js";
 import type { RightsPlace } from "./people/effective.js";
-import { PeopleOpening } from "./people-opening.js";
 import { PopupEditing } from "./popup-editing.js";
 import { Publishing } from "./publishing.js";
 import { SignIns } from "./sign-ins.js";
@@ -70,8 +70,9 @@ export class Console {
   private readonly map: OpenMap;
   private readonly actions: TreeActions;
   private readonly publishing: Publishing;
-  private readonly people: PeopleOpening;
-  private readonly installation: InstallationOpening;
+  /** Those that are not about the open map alone, of which one is open at a time. */
+  private readonly late: LateDialog;
+  private readonly operator: Operator;
   private readonly signIns: SignIns;
   private readonly navigation: Navigation;
   private readonly watch: MapWatch;
@@ -148,14 +149,8 @@ export class Console {
     const { objects } = this;
     this.map = new OpenMap({ place, server, edits, t, canvas, layers, rows, menu, style, objects, side });
     const { map } = this;
-    this.people = new PeopleOpening(
-      { server, edits, locale, root, toasts: dialogs.toasts },
-      {
-        closed: () => this.keepFocus(),
-        ownRightsChanged: () => void this.navigation.show(parseAddress(location.hash)),
-      },
-    );
-    this.installation = new InstallationOpening({ server, edits, locale, root, toasts: dialogs.toasts });
+    this.late = new LateDialog(dialogs, "people");
+    this.operator = new Operator(edits);
     const whoSees = ({ map }: MapId, layer: string) => this.openPeople({ map, layer });
     this.watch = new MapWatch(
       { place, server, map, canvas, objects },
@@ -195,14 +190,15 @@ export class Console {
     this.header = new Header(
       {
         ...{ place, signIns, t, language: parts.language, dataLanguages: parts.dataLanguages },
-        isOperator: (login, project) => this.installation.isOperator(login, project),
+        isOperator: (login, project) => this.operator.is(login, project),
       },
       {
         publish: () => void this.publishing.publish(),
         signIn: () => void this.signIn(),
         signOut: () => void this.signOut(),
         people: () => this.openPeople(),
-        installation: () => void this.installation.open(place.projectCode!),
+        past: () => this.openPast(),
+        installation: () => this.openInstallation(),
         choose: (mapId) => void this.navigation.go(mapId),
         languageChanged: () => void map.reload(),
       },
@@ -285,7 +281,7 @@ export class Console {
 
   private showHeader(): void {
     this.header.show();
-    void this.installation.look(this.signIns.login, this.place.projectCode).then((isOther) => {
+    void this.operator.look(this.signIns.login, this.place.projectCode).then((isOther) => {
       if (isOther) this.header.show();
     });
     this.drop.tell(this.place.title);
@@ -391,9 +387,52 @@ export class Console {
   }
 
   private openPeople(place: RightsPlace = {}): void {
+    const { server, locale } = this.parts;
+    const { root, edits } = this;
     const { project } = this.place;
     const { login } = this.signIns;
-    if (project && login !== undefined) void this.people.open({ project, login, place });
+    if (!project || login === undefined) return;
+    const events = {
+      closed: () => this.keepFocus(),
+      ownRightsChanged: () => void this.navigation.show(parseAddress(location.hash)),
+    };
+    void this.late.open(async () => {
+      const { openPeople } = await import("./people/people.js");
+      return () => openPeople({ server, edits, locale, root }, { project, login, place }, events);
+    });
+  }
+
+  private openInstallation(): void {
+    const { projectCode } = this.place;
+    if (projectCode === undefined) return;
+    void this.late.open(async () => {
+      const { openInstallation } = await import("./installation/installation.js");
+      return () => openInstallation(this.dialogs, this.edits, projectCode);
+    });
+  }
+
+  private openPast(): void {
+    const { project, mapId, mayAdminister } = this.place;
+    if (!project) return;
+    const events = {
+      changed: () =>
+        void this.turns.take(() => this.renew()).catch((error: unknown) => this.dialogs.tell(error)),
+      closed: () => this.keepFocus(),
+    };
+    void this.late.open(async () => {
+      const { openPast } = await import("./past/past.js");
+      return () => openPast(this.dialogs, this.edits, { project, map: mapId?.map, mayAdminister }, events);
+    });
+  }
+
+  /** Shows what there is now, after something else than what is shown may have been changed. @throws ServerError */
+  private async renew(): Promise<void> {
+    const { place, map, home } = this;
+    await this.navigation.loadProject();
+    if (place.mapId) {
+      await map.reload();
+      map.listedAnew();
+    } else if (!home.element.hidden && place.project) home.show(place.project, undefined);
   }
 
   private async signOut(): Promise<void> {

@@ -23,6 +23,8 @@ export interface HeaderEvents {
   signIn(): void;
   signOut(): void;
   people(): void;
+  /** What was deleted and changed. */
+  past(): void;
   installation(): void;
   choose(mapId: MapId): void;
   /** Names are to be read in another language. */
@@ -88,9 +90,11 @@ export class Header {
     const maySee = login !== undefined && place.mayAdminister;
     this.people.hidden = !maySee;
     const press = () => this.events.people();
+    const past = { label: t("binAndHistory"), press: () => this.events.past() };
     const installation = { label: t("installation"), press: () => this.events.installation() };
     toolbar.showUser(login, [
       ...(maySee ? [{ label: t("people"), press }] : []),
+      ...(place.mayEditAnything ? [past] : []),
       ...(this.parts.isOperator(login, code) ? [installation] : []),
     ]);
     toolbar.languages.showData(project?.languages ?? [], code && dataLanguages.of(code));

@@ -35,7 +35,7 @@ export async function removeEmpty(edits: Edits, { map, layer, withMap }: Leftove
     }
     // Else it stays there until its time is over.
     const entry = await inBin(edits, project, what, true).catch(() => undefined);
-    if (entry !== undefined) await purge(edits, project, entry).catch(() => undefined);
+    if (entry) await purge(edits, project, entry.id, true).catch(() => undefined);
     return true;
   };
   try {

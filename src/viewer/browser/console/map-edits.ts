@@ -2,10 +2,9 @@ import type { StartView } from "../first-view.js";
 import type { TreeElement, TreeItem } from "../layer-tree.js";
 import type { MapId, MapServer } from "../map-server.js";
 import { layersQuery } from "../paths.js";
-import { inBin } from "./bin.js";
+import { type BinEntry, inBin, restore } from "./bin.js";
 import { Conflict, changeRead } from "./conflict.js";
 import type { Edits, Read } from "./edits.js";
-import { newKey } from "./new-key.js";
 import { isSamePopup, type Popup, popupIn, withPopup } from "./popup/settings.js";
 import { publicationOf, type ReadersSee, readersSee } from "./publication.js";
 import type { TreePlace } from "./tree-editing.js";
@@ -189,17 +188,17 @@ export class MapEdits {
   }
 
   /** Where what was deleted lies in the bin; undefined = it is not kept. */
-  inBin({ project, map }: MapId, { isFolder, element }: TreeItem): Promise<number | undefined> {
+  inBin({ project, map }: MapId, { isFolder, element }: TreeItem): Promise<BinEntry | undefined> {
     return inBin(this.edits, project, { kind: isFolder ? "folder" : "layer", code: element.code, map });
   }
 
   /** As `inBin`, of a map. */
-  mapInBin({ project, map }: MapId): Promise<number | undefined> {
+  mapInBin({ project, map }: MapId): Promise<BinEntry | undefined> {
     return inBin(this.edits, project, { kind: "map", code: map, map });
   }
 
-  restore({ project }: MapId, entry: number): Promise<unknown> {
-    return this.edits.send(project, "POST", ["bin", String(entry), "restore"], { body: {}, key: newKey() });
+  restore({ project }: MapId, entry: BinEntry): Promise<unknown> {
+    return restore(this.edits, project, entry);
   }
 
   /** @param on ids of the layers that are on here */

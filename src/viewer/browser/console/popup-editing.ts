@@ -4,9 +4,10 @@ import { Pictures } from "../pictures.js";
 import { Conflict } from "./conflict.js";
 import type { Dialogs } from "./dialogs.js";
 import type { Edits } from "./edits.js";
-import { loadStyles } from "./late-styles.js";
+import { LateDialog } from "./late-dialog.js";
 import type { MapEdits } from "./map-edits.js";
 import type { OpenMap } from "./open-map.js";
+import type { PopupOfLayer } from "./popup/dialog.js";
 import type { EditableTree } from "./tree-editing.js";
 import { isSame, type Workplace } from "./workplace.js";
 
@@ -20,36 +21,42 @@ export interface PopupEditingParts {
   readonly dialogs: Dialogs;
 }
 
+type ShowPopupDialog = typeof import("./popup/dialog.js").showPopupDialog;
+/** What the popups of a layer show now, and of what: its columns, and the first of its objects. */
+interface PopupNow extends Pick<PopupOfLayer, "popup" | "columns" | "object"> {
+  readonly mapId: MapId;
+  readonly item: TreeItem;
+}
+
 /** What the popups of a layer show. The dialog is loaded when it is first opened. */
 export class PopupEditing {
-  private isOpening = false;
+  private readonly late: LateDialog;
 
-  constructor(private readonly parts: PopupEditingParts) {}
-
-  async open(mapId: MapId, item: TreeItem): Promise<void> {
-    if (this.isOpening) return;
-    this.isOpening = true;
-    try {
-      await this.show(mapId, item);
-    } catch (error) {
-      this.parts.dialogs.tell(error);
-    } finally {
-      this.isOpening = false;
-    }
+  constructor(private readonly parts: PopupEditingParts) {
+    this.late = new LateDialog(parts.dialogs, "popup");
   }
 
-  private async show(mapId: MapId, item: TreeItem): Promise<void> {
-    const { place, server, edits, changes, map, rows, dialogs } = this.parts;
-    const { code } = item.element;
-    const styled = loadStyles("popup");
-    const [{ showPopupDialog }, now, found] = await Promise.all([
+  open(mapId: MapId, item: TreeItem): Promise<void> {
+    return this.late.open(() => this.load(mapId, item));
+  }
+
+  private async load(mapId: MapId, item: TreeItem): Promise<() => void> {
+    const { edits, changes } = this.parts;
+    const [{ showPopupDialog }, popup, found] = await Promise.all([
       import("./popup/dialog.js"),
       changes.popup(mapId, item),
-      edits.inSession(mapId.project, () => this.example(mapId, code)),
-      styled,
+      edits.inSession(mapId.project, () => this.example(mapId, item.element.code)),
     ]);
+    return () => this.show(showPopupDialog, { mapId, item, popup, ...found });
+  }
+
+  private show(
+    showPopupDialog: ShowPopupDialog,
+    { mapId, item, popup: now, columns, object }: PopupNow,
+  ): void {
+    const { place, server, changes, map, rows, dialogs } = this.parts;
+    const { code } = item.element;
     if (!isSame(place.mapId, mapId)) return;
-    const { columns, object } = found;
     const pictures = new Pictures();
     let seen = now;
     const dialog = showPopupDialog(

@@ -115,8 +115,12 @@ export class TabbedDialog<Tab extends string> {
     keepFocus(this.tabs[view.tab]);
   }
 
-  /** Changes something in its turn, and shows what it is then. @returns false when it went wrong, which is told */
-  work(change: () => Promise<void>, done: TextKey = "objectSaved"): Promise<boolean> {
+  /**
+   * Changes something in its turn, and shows what it is then.
+   * @param done what is said then; null = nothing
+   * @returns false when it went wrong, which is told
+   */
+  work(change: () => Promise<void>, done: TextKey | null = "objectSaved"): Promise<boolean> {
     this.problem.textContent = "";
     this.note.textContent = "";
     const isDone = this.turns.take(change).then(
@@ -127,7 +131,7 @@ export class TabbedDialog<Tab extends string> {
       },
     );
     return isDone.then((isGood) => {
-      if (isGood) this.note.textContent = this.t(done);
+      if (isGood && done) this.note.textContent = this.t(done);
       // While more is to come, what the user has chosen stays as it is.
       if (this.turns.areOver) this.render();
       return isGood;

@@ -31,6 +31,11 @@ export class Workplace {
     return ((listed?.access ?? this.project?.access ?? 0) & rights.structure) !== 0;
   }
 
+  /** Whether there is anything in the project that the user may edit. */
+  get mayEditAnything(): boolean {
+    return this.mayEdit(undefined) || (this.project?.maps.some(({ code }) => this.mayEdit(code)) ?? false);
+  }
+
   get mayAdminister(): boolean {
     return ((this.project?.access ?? 0) & rights.administer) !== 0;
   }

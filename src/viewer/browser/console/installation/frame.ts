@@ -1,5 +1,8 @@
-import type { Ask, InstallationParts } from "../installation-parts.js";
+import type { Dialogs } from "../dialogs.js";
 import { TabbedDialog, type TabView } from "../tabbed-dialog.js";
+
+/** Asks the server about the installation. @throws ServerError */
+export type Ask = <T>(method: string, segments: readonly string[], body?: object) => Promise<T>;
 
 export type Tab = "projects" | "state";
 /** What is shown in the dialog. */
@@ -8,10 +11,10 @@ export type View = TabView<Tab>;
 /** The dialog of operators. */
 export class Frame extends TabbedDialog<Tab> {
   constructor(
-    parts: InstallationParts,
+    dialogs: Dialogs,
     readonly ask: Ask,
     first: (tab: Tab) => View,
   ) {
-    super(parts, "installation", { projects: "projects", state: "stateTab" }, first);
+    super(dialogs, "installation", { projects: "projects", state: "stateTab" }, first);
   }
 }
