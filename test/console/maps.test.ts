@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import t from "tap";
 import { startServer } from "../support/server.js";
 import { openPage, soon, startBrowser } from "../viewer/support.js";
-import { signIn } from "./support.js";
+import { area, signIn } from "./support.js";
 
 /** The maps of a project: to them and back, and what can be done with each. */
 
@@ -38,6 +38,41 @@ t.test("an open map has a way home, by pointer, keys and the browser's history",
   await page.evaluate("history.back()");
   await page.waitForSelector(".chooser-title:has-text('There')");
   await page.context().close();
+});
+
+t.test("the panel for a style does not lie over the layer that is styled", async (t) => {
+  await made("beside", "Beside");
+  await server.api("POST", "beside/layers/", { token, body: { code: "areas" } });
+  // Between the panels there is room for two of them, at half the zoom that fills the page.
+  const features = [0, 40].map((x) => ({ type: "Feature", properties: {}, geometry: area(x) }));
+  const body = { type: "FeatureCollection", features };
+  await server.api("POST", "beside/layers/areas/import/", { token, body });
+  for (const [width, height] of [
+    [1280, 800],
+    [360, 740],
+  ] as const) {
+    const { page } = await openPage(browser, home, { waitForMap: false, viewport: { width, height } });
+    await signIn(page, "admin");
+    await page.click("[data-map='beside']");
+    await page.locator(".tree-choose").waitFor({ state: "attached" });
+    await page.evaluate("document.querySelector('.tree-choose').click()");
+    await page.waitForSelector(".style-panel:not([hidden])");
+    /** Pixels of the page at which the easternmost place is, and the southernmost. */
+    const at = () => {
+      const [, zoom, lat, lon] = /z=(\d+)&lat=([\d.-]+)&lon=([\d.-]+)/.exec(page.url())!.map(Number);
+      const pixels = 256 * 2 ** zoom!;
+      const down = (degrees: number) =>
+        pixels * (0.5 - Math.asinh(Math.tan((degrees * Math.PI) / 180)) / (2 * Math.PI));
+      return [width / 2 + (pixels * (44 - lon!)) / 360, height / 2 + down(50) - down(lat!)] as const;
+    };
+    const panel = (await page.locator(".style-panel").boundingBox())!;
+    await soon(t).equal(
+      () => (width > 640 ? at()[0] < panel.x : at()[1] < panel.y),
+      true,
+      `${width} pixels wide: the panel is beside it`,
+    );
+    await page.context().close();
+  }
 });
 
 t.test("the address has what part of the map is seen, for a reload, the way back and others", async (t) => {

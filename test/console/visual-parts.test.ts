@@ -55,6 +55,20 @@ t.test("what a browser has stored is shown if the form has a place for it", (t) 
   t.end();
 });
 
+t.test("numbers that name objects come last", (t) => {
+  const codes = ["osm_id", "OBJECTID", "objectId", "id", "Zip_Code", "lat", "idle", "people", "grid"];
+  const table = codes.map((code, id) => ({ id, code, name: "", type: "number" }));
+  t.match(ofKind(kinds.colours, [...table.slice(0, 6), ...columns]), { columnCode: "people" });
+  t.match(ofKind(kinds.colours, table), { columnCode: "idle" });
+  t.match(ofKind(kinds.bubbles, table.slice(0, 3)), { columnCode: "osm_id" }, "where there is nothing else");
+  t.match(ofKind(kinds.pies, table).classesSettings?.columns, [
+    { code: "idle" },
+    { code: "people" },
+    { code: "grid" },
+  ]);
+  t.end();
+});
+
 t.test("a kind is built from a column that suits it", (t) => {
   t.match(ofKind(kinds.colours, columns), { columnCode: "people", legendName: "people" });
   t.match(ofKind(kinds.categories, columns), { columnCode: "name" });

@@ -29,6 +29,8 @@ interface Padding {
 
 /** The handle above a shape, the shape's own half below it, and a gap. */
 const handlesPixels = 64;
+/** A panel that leaves less of the map is looked at by itself. */
+const leastRoomPixels = 120;
 /** The map's buttons where they stand beside a panel. */
 const buttonsPixels = 52;
 
@@ -141,11 +143,7 @@ export class MapView {
    */
   fit(box: Box | undefined, animate = true, maxZoom = 16): void {
     if (box && !isWorld(box)) {
-      const bounds = L.latLngBounds(
-        [Math.max(box.sw[0], -maxLat), box.sw[1]],
-        [Math.min(box.ne[0], maxLat), box.ne[1]],
-      );
-      this.map.fitBounds(bounds, { ...this.padding(), maxZoom, animate });
+      this.map.fitBounds(boundsOf(box), { ...this.padding(), maxZoom, animate });
       return;
     }
     const size = this.map.getSize();
@@ -210,8 +208,10 @@ export class MapView {
       return;
     }
     const bounds = highlightOf(hit).getBounds();
-    if (!bounds.isValid()) return;
-    const padding = this.padding(isBesideObject && !phone.matches);
+    if (bounds.isValid()) this.revealWithin(bounds, this.padding(isBesideObject && !phone.matches));
+  }
+
+  private revealWithin(bounds: L.LatLngBounds, padding: Padding): void {
     if (this.boundsWithin(padding).contains(bounds)) return;
     const { paddingTopLeft, paddingBottomRight } = padding;
     this.map.fitBounds(bounds, { paddingTopLeft, paddingBottomRight, maxZoom: this.map.getZoom() });
@@ -228,6 +228,18 @@ export class MapView {
     }
     const bounds = highlightOf(hit).getBounds();
     if (bounds.isValid() && this.map.getBounds().contains(bounds)) this.reveal(hit, true);
+  }
+
+  /** As `clear`, of a box, where the panel leaves room for it. */
+  clearBox(box: Box): void {
+    const bounds = boundsOf(box);
+    const padding = this.padding(true);
+    const { x, y } = this.map
+      .getSize()
+      .subtract(L.point(padding.paddingTopLeft))
+      .subtract(L.point(padding.paddingBottomRight));
+    const hasRoom = Math.min(x, y) >= leastRoomPixels;
+    if (hasRoom && this.map.getBounds().contains(bounds)) this.revealWithin(bounds, padding);
   }
 
   zoomTo(hit: Hit): void {
@@ -276,6 +288,9 @@ export class MapView {
     this.map.setMinZoom(leastZoom(this.map.getSize().y));
   }
 }
+
+const boundsOf = ({ sw, ne }: Box): L.LatLngBounds =>
+  L.latLngBounds([Math.max(sw[0], -maxLat), sw[1]], [Math.min(ne[0], maxLat), ne[1]]);
 
 /** The highlight of an object's geometry: a coloured line on a light casing, visible on any map. */
 function highlightOf(hit: Hit): L.FeatureGroup {

@@ -172,6 +172,8 @@ export class OpenMap {
     canvas.view.panels = { side, object: style.element };
     void style.open(item);
     rows.choose(item);
+    const extent = this.shown?.extent([item]);
+    if (extent) canvas.view.clearBox(extent);
   }
 
   openObjects(item: TreeItem): void {

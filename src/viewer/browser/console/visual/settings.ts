@@ -73,23 +73,33 @@ const chartColours = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#a
 /** That a chart shows at first. */
 const firstColumns = 3;
 
-/** Of texts the first column says most; numbers that name things come first in many tables. */
-const firstOf = (type: number, columns: readonly Column[]): Column | undefined => {
+/** Words of numbers that name objects, or say where they are, and measure nothing: `osm_id`, `ObjectID`, `zip_code`. */
+const naming = new Set(
+  "id fid gid oid uid pid objectid nr no code key plz zip lat lon lng latitude longitude x y".split(" "),
+);
+
+function names(code: string): boolean {
+  const words = code.split(/[_\W]+|(?<=[a-z])(?=[A-Z])/).map((word) => word.toLowerCase());
+  return naming.has(words[0]!) || naming.has(words.at(-1)!);
+}
+
+const saysMost = (type: number, { code, type: one }: Column): boolean =>
+  type === kinds.categories ? one === "string" || one === "bool" : one === "number" && !names(code);
+
+/** The columns for a kind, those first that say most: numbers that name things come first in many tables. */
+const bestFirst = (type: number, columns: readonly Column[]): readonly Column[] => {
   const fit = columnsFor(type, columns);
-  return type === kinds.categories
-    ? (fit.find(({ type: one }) => one === "string" || one === "bool") ?? fit[0])
-    : fit[0];
+  return [...fit.filter((one) => saysMost(type, one)), ...fit.filter((one) => !saysMost(type, one))];
 };
 
 /** Settings of another kind: the column stays where it can be used, the rest is left to the server. */
 export function ofKind(type: number, columns: readonly Column[], before?: Visual): Visual {
-  const fit = columnsFor(type, columns);
+  const fit = bestFirst(type, columns);
   // Numbers are all different, mostly: they name no categories.
   const same = fit.find(
     (one) => one.code === before?.columnCode && (type !== kinds.categories || named.has(one.type)),
   );
-  const column =
-    type === kinds.heat || type === kinds.clusters ? undefined : (same ?? firstOf(type, columns));
+  const column = type === kinds.heat || type === kinds.clusters ? undefined : (same ?? fit[0]);
   const shown = fit.slice(0, firstColumns).map(({ code }, at) => ({ code, color: chartColours[at]! }));
   return {
     type,
