@@ -70,7 +70,7 @@ async function edit(editor: number, token: string): Promise<void> {
     const edited = await ask(
       url,
       "/api/2.8/p/m/layers/a/objects/",
-      objectAt(place, `w${editor}-${count}`, count),
+      objectAt(place, `w${editor}-${count}`),
       token,
     ).catch(() => undefined);
     if (edited?.status !== 200) {

@@ -108,7 +108,7 @@ export class Crowd {
 
   /** Sends it until it is taken. @returns whether it was */
   private async send(name: string, place: Place, node: number): Promise<boolean> {
-    const body = objectAt(place, name, this.acknowledged.length);
+    const body = objectAt(place, name);
     while (!this.isOver) {
       const { status, text } = await this.ask(node, "POST", "m/layers/a/objects/", body, name);
       if (status === 200) {

@@ -92,7 +92,7 @@ export class Crowd {
       // Most edits are looked for at another node than that which was sent them.
       const [editor = this.balancer, viewer = this.balancer] = this.pair(count);
       const before = await this.tile(place, viewer);
-      const body = objectAt(place, name, this.acknowledged.length);
+      const body = objectAt(place, name);
       if ((await this.bytes(editor, "/api/2.8/p/m/layers/a/objects/", body)) === undefined) continue;
       this.acknowledged.push(name);
       const seer = this.nodes.has(viewer) ? viewer : this.balancer;
