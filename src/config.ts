@@ -212,6 +212,19 @@ export const configSchema = z.strictObject({
       toleranceSeconds: count(0, 600).default(30),
     })
     .prefault({}),
+  /** Files that editors have links to, which the console imports. */
+  links: z
+    .strictObject({
+      /** Hosts (`host` or `host:port`) from which they are fetched; `*` = all. */
+      hosts: list.default(["*"]),
+      /** Whether these hosts may have addresses of private networks. */
+      privateAddresses: flag.default(false),
+      /** Largest file. */
+      bytes: bytes.default(256 * 1024 ** 2),
+      /** For a file, to its end. */
+      deadlineMs: count(1_000, 3_600_000).default(120_000),
+    })
+    .prefault({}),
   maxBodyBytes: bytes.default(16 * 1024 ** 2),
   maxUploadBytes: bytes.default(1024 ** 3),
   /** What one node receives at a time. */

@@ -37,6 +37,7 @@ import { Health } from "./doctor/health.js";
 import { createFileExports } from "./export/file-exports.js";
 import { RenderQueue } from "./export/render-queue.js";
 import { TileExports } from "./export/tile-exports.js";
+import { LinkedFiles } from "./external/linked-files.js";
 import { createRasterServices } from "./external/services.js";
 import { BodyThreads } from "./features/body-threads.js";
 import { boundHistory, pruneHistory } from "./features/history.js";
@@ -142,6 +143,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   const pictureFiles = new PictureFiles(join(config.dataDir, "resized"), config.images.diskBytes, log);
   const store = new StoreWatch({ db, blobs: stored, log, place: placeOf(config) });
   const blobs = whileOurs(withPictureFiles(stored, pictureFiles), store);
+  const linkedFiles = new LinkedFiles(config.links);
   const rasterServices = createRasterServices(config, {
     image,
     log,
@@ -307,6 +309,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     boxes: new KeptBoxes(changes),
     mapEvents,
     printSemaphore: printSemaphore(config),
+    linkedFiles,
     cdnHeaders,
     toldMarks,
     planner,
@@ -431,6 +434,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
       sweeping?.stop();
       await removal.stop();
       rasterServices.close();
+      linkedFiles.close();
       await purger?.stop();
       await Promise.all([
         changes.stop(),

@@ -22,6 +22,7 @@ import { layerEditOperations } from "./resources/layer-edits.js";
 import { treeOperations } from "./resources/layer-tree.js";
 import { layerOperations } from "./resources/layers.js";
 import { legendOperations } from "./resources/legends.js";
+import { linkedFileOperations } from "./resources/linked-file.js";
 import { makevalidOperations } from "./resources/makevalid.js";
 import { mapChangeOperations } from "./resources/map-changes.js";
 import { mapEditOperations } from "./resources/map-edits.js";
@@ -93,6 +94,7 @@ const resources: readonly Operation[] = [
   ...visualizationOperations,
   ...previewOperations,
   ...importOperations,
+  ...linkedFileOperations,
   ...importJobOperations,
   ...exportOperations,
   ...tileExportOperations,

@@ -15,6 +15,7 @@ import type { Config } from "../config.js";
 import type { Health } from "../doctor/health.js";
 import type { FileExports } from "../export/export-content.js";
 import type { TileExports } from "../export/tile-exports.js";
+import type { LinkedFiles } from "../external/linked-files.js";
 import type { BodyThreads } from "../features/body-threads.js";
 import type { Boxes } from "../features/layer-boxes.js";
 import type { ReadAhead } from "../features/read-ahead.js";
@@ -101,6 +102,8 @@ export interface Services {
   readonly boxes: Boxes;
   /** Changes of maps, for those who look at them. */
   readonly mapEvents: MapEvents;
+  /** Of servers of others, by their links. */
+  readonly linkedFiles: Pick<LinkedFiles, "open">;
   /** Of drawing maps for documents. */
   readonly printSemaphore: Pick<FairSemaphore, "acquire">;
   readonly cdnHeaders: CdnHeaders;

@@ -1,9 +1,7 @@
-import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http";
-import { Agent as HttpsAgent, request as requestHttps } from "node:https";
-import { isIP } from "node:net";
-import { isPublicAddress, lookupPublic } from "./addresses.js";
+import type { IncomingMessage } from "node:http";
+import { Outbound, reasonOf, SourceError } from "./outbound.js";
 
-/** Gets images from servers of others, which may be slow, broken or hostile. */
+/** Gets images from servers of others. */
 
 export interface FetchOptions {
   /** `host` or `host:port` of the servers that may be asked, in redirects too. */
@@ -25,40 +23,15 @@ export interface FetchedImage {
   readonly maxAgeSeconds: number | undefined;
 }
 
-/** The image did not come. Its message is for the log. */
-export class SourceError extends Error {
-  /** Whether the server could not be reached, whatever it was asked for. */
-  readonly isUnreachable: boolean;
-
-  constructor(message: string, options: ErrorOptions & { readonly isUnreachable?: boolean } = {}) {
-    super(message, options);
-    this.name = "SourceError";
-    this.isUnreachable = options.isUnreachable ?? false;
-  }
-}
-
-const maxRedirects = 3;
-const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /** Answers that say that there is nothing at this place. */
 const nothing: ReadonlySet<number> = new Set([204, 404, 410]);
 
 export class ImageFetcher {
-  private readonly http: HttpAgent;
-  private readonly https: HttpsAgent;
-  private readonly hosts: ReadonlySet<string>;
+  private readonly outbound: Outbound;
 
   constructor(private readonly options: FetchOptions) {
-    const { connections, privateAddresses, hosts } = options;
-    const agent = {
-      keepAlive: true,
-      maxSockets: connections,
-      maxFreeSockets: connections,
-      timeout: 30_000,
-      ...(privateAddresses ? {} : { lookup: lookupPublic }),
-    };
-    this.http = new HttpAgent(agent);
-    this.https = new HttpsAgent(agent);
-    this.hosts = new Set(hosts.map((host) => host.toLowerCase()));
+    const accept = "image/png,image/webp,image/jpeg";
+    this.outbound = new Outbound({ ...options, setting: "externalHosts", accept });
   }
 
   /**
@@ -68,80 +41,23 @@ export class ImageFetcher {
    */
   async fetch(address: string, mayBeMissing: boolean, cancelled: AbortSignal): Promise<FetchedImage> {
     const signal = AbortSignal.any([AbortSignal.timeout(this.options.deadlineMs), cancelled]);
-    let url = this.allowed(address, undefined);
-    for (let hop = 0; ; hop++) {
-      const answer = await this.request(url, signal);
-      const status = answer.statusCode ?? 0;
-      if (redirects.has(status)) {
-        answer.destroy();
-        if (hop === maxRedirects) throw new SourceError("it redirects too often");
-        url = this.allowed(answer.headers.location ?? "", url);
-        continue;
-      }
-      const maxAgeSeconds = maxAgeOf(answer.headers["cache-control"]);
-      if (mayBeMissing && nothing.has(status)) {
-        answer.destroy();
-        return { bytes: undefined, maxAgeSeconds };
-      }
-      if (status !== 200) {
-        answer.destroy();
-        throw new SourceError(`it answers ${status}`);
-      }
-      return { bytes: await this.body(answer), maxAgeSeconds };
+    const { answer } = await this.outbound.get(address, signal);
+    const status = answer.statusCode ?? 0;
+    const maxAgeSeconds = maxAgeOf(answer.headers["cache-control"]);
+    if (mayBeMissing && nothing.has(status)) {
+      answer.destroy();
+      return { bytes: undefined, maxAgeSeconds };
     }
+    if (status !== 200) {
+      answer.destroy();
+      throw new SourceError(`it answers ${status}`);
+    }
+    return { bytes: await this.body(answer), maxAgeSeconds };
   }
 
   /** Ends all connections. */
   close(): void {
-    this.http.destroy();
-    this.https.destroy();
-  }
-
-  private allowed(address: string, base: URL | undefined): URL {
-    let url: URL;
-    try {
-      url = new URL(address, base);
-    } catch {
-      throw new SourceError("it redirects to no address");
-    }
-    const isWeb = url.protocol === "http:" || url.protocol === "https:";
-    if (!isWeb || url.username !== "" || url.password !== "" || !this.hosts.has(url.host))
-      throw new SourceError(`${url.host} is not among the installation's externalHosts`);
-    // Names are looked up when the connection is made; addresses are not.
-    const literal = url.hostname.replace(/^\[|\]$/g, "");
-    if (!this.options.privateAddresses && isIP(literal) !== 0 && !isPublicAddress(literal))
-      throw new SourceError(`${url.host} has no public address`);
-    return url;
-  }
-
-  private request(url: URL, signal: AbortSignal): Promise<IncomingMessage> {
-    const isSecure = url.protocol === "https:";
-    const request = isSecure ? requestHttps : requestHttp;
-    return new Promise((resolve, reject) => {
-      const sent = request(url, {
-        agent: isSecure ? this.https : this.http,
-        signal,
-        headers: {
-          accept: "image/png,image/webp,image/jpeg",
-          "accept-encoding": "identity",
-          "user-agent": "Mapwright",
-        },
-      });
-      // Also after the answer has begun: the error of a body is that of its answer.
-      let isConnected = false;
-      sent.on("socket", (socket) => {
-        const connected = () => {
-          isConnected = true;
-        };
-        if (socket.connecting) socket.once("connect", connected);
-        else connected();
-      });
-      sent.on("error", (error) =>
-        reject(new SourceError(reasonOf(error), { cause: error, isUnreachable: !isConnected })),
-      );
-      sent.on("response", resolve);
-      sent.end();
-    });
+    this.outbound.close();
   }
 
   private async body(answer: IncomingMessage): Promise<Uint8Array> {
@@ -165,9 +81,6 @@ export class ImageFetcher {
     return bytes;
   }
 }
-
-const reasonOf = (error: Error): string =>
-  error.name === "AbortError" || error.name === "TimeoutError" ? "it takes too long" : error.message;
 
 /** By the first bytes, whatever the server says. */
 function isImage(bytes: Buffer): boolean {

@@ -12,7 +12,8 @@ import { clientOwners } from "../queues/clients.js";
 import { FairQueue, type Owners } from "../queues/fair-queue.js";
 import { FairSemaphore } from "../queues/fair-semaphore.js";
 import { InFlight } from "../queues/in-flight.js";
-import { type FetchOptions, ImageFetcher, SourceError } from "./fetch.js";
+import { type FetchOptions, ImageFetcher } from "./fetch.js";
+import { SourceError } from "./outbound.js";
 import { imagesOf, type RasterService, type WantedArea, type WantedImages } from "./requests.js";
 
 /** The raster services of others: gets their images, keeps them for a while, and does without those that do not come. */

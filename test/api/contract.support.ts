@@ -143,6 +143,7 @@ export const extensions: readonly string[] = [
   `PUT ${L}/visualization/`,
   `DELETE ${L}/visualization/`,
   `POST ${L}/preview/`,
+  "POST P/link/",
   `PUT ${L}/vector/`,
   `DELETE ${L}/vector/`,
   `GET ${L}/import/{job}/`,

@@ -27,7 +27,9 @@ const keysDir = await mkdtemp(join(tmpdir(), "mapwright-keys-"));
 const secret = randomBytes(32).toString("base64url");
 await mkdir(join(keysDir, "p"));
 await writeFile(join(keysDir, "p", "other.secret"), secret);
-const server = await startServer({ config: { "external.keysDir": keysDir, "exports.tiles": 50 } });
+const server = await startServer({
+  config: { "external.keysDir": keysDir, "exports.tiles": 50, "links.privateAddresses": true },
+});
 t.teardown(async () => {
   await server.stop();
   await rm(keysDir, { recursive: true });
@@ -218,6 +220,8 @@ const special: Readonly<Record<string, (world: Known) => Known>> = {
   }),
   "GET /api/2.8/{project}/{map}/layers/{layer}/import/{job}/": () => ({ layer: ["a"] }),
   "DELETE /api/2.8/{project}/{map}/layers/{layer}/import/{job}/": () => ({ layer: ["a"] }),
+  // What this server itself has stands for a file of another one.
+  "POST /api/2.8/{project}/link/": () => ({ url: [`${server.url}/health/live`] }),
   "POST /api/2.8/{project}/pictures/": () => ({ file: [pictureArchive], "": [pictureArchive] }),
   "PUT /api/2.8/{project}/pictures/{path}": () => ({ file: [pictureFile], "": [pictureFile] }),
   "PUT /api/2.8/{project}/fonts/{path}": () => ({

@@ -181,6 +181,13 @@ export async function walkOperations({ server, secret, password }: ExampleWorld)
   await ask("previewLayer", "POST main/layers/trees/preview/?z=10&x=550&y=687", {
     body: { css_style: "#trees { marker-fill: #c0392b; marker-width: 12; }" },
   });
+  // What this server itself has stands for a file of another one.
+  await ask("fetchLink", "POST link/", {
+    body: { url: `${server.url}/tms/town/main/tile.json`, map: "main" },
+  });
+  examples.fetchLink = {
+    request: { "application/json": { url: "https://data.example.org/trees.csv", map: "main" } },
+  };
   await ask("deleteVisualization", "DELETE main/layers/trees/visualization/");
   await ask("saveVectorSettings", "PUT main/layers/trees/vector/", {
     body: {

@@ -23,7 +23,7 @@ const keysDir = await mkdtemp(join(tmpdir(), "mapwright-keys-"));
 const secret = randomBytes(32).toString("base64url");
 await mkdir(join(keysDir, "town"));
 await writeFile(join(keysDir, "town", "shared.secret"), `${secret}\n`);
-const server = await startServer({ config: { "external.keysDir": keysDir } });
+const server = await startServer({ config: { "external.keysDir": keysDir, "links.privateAddresses": true } });
 t.teardown(async () => {
   await server.stop();
   await rm(keysDir, { recursive: true });

@@ -272,6 +272,13 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
     body: { visualSettings: { type: 2, columnCode: "c" } },
   },
   "DELETE P/:map/layers/:layer/visualization/": { need: "edit structure" },
+  // No server is at the address: only who may is told so.
+  "POST P/link/": {
+    need: "edit structure",
+    on: "project",
+    body: { url: "http://127.0.0.1:1/a.csv" },
+    ok: 500,
+  },
   "POST P/:map/layers/:layer/preview/": {
     need: "edit structure",
     query: "z=0&x=0&y=0",

@@ -525,6 +525,9 @@ const entries: Readonly<Record<string, () => Promise<readonly Entry[]> | readonl
   "DELETE P/:map/layers/:layer/visualization/": () => [
     get("m/layers/l/visualization/", { token: editor, clients: 1 }),
   ],
+  "POST P/link/": async () => [
+    await json("link/", { url: `http://127.0.0.1:1/${"x".repeat(3_900)}` }, { clients: 1 }),
+  ],
   "POST P/:map/layers/:layer/preview/": async () => [
     await json(
       "m/layers/l/preview/?z=3&x=4&y=4",

@@ -57,6 +57,14 @@ export const externalSteps: readonly Step[] = [
     },
   },
   {
+    name: "a file by its link: none of a private network",
+    walk: async (t, world) => {
+      const body = { url: "http://127.0.0.1:1/trees.csv", map: "others" };
+      const { json } = await world.api("POST", "link/", { body, status: 500 });
+      t.match(json, { code: "import_failed", message: /no public address/ });
+    },
+  },
+  {
     name: "a base map by its address",
     also: true,
     walk: async (t, world) => {

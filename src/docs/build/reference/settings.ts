@@ -36,6 +36,12 @@ const meanings: Readonly<Record<string, string>> = {
   "externalLayers.maxAgeSeconds": "How long an image is shown at most, whatever its server says.",
   "externalLayers.retrySeconds":
     "How long a tile that lacks an image is kept, and after how long a server that failed is asked again.",
+  "links.hosts":
+    "Servers from which the console [gets files by a link](../how-to/import-files.md#from-a-link): `host` or `host:port`, with commas between; `*` is every server with a public address, empty is none.",
+  "links.privateAddresses":
+    "Whether these servers may have addresses of private networks, such as `10.0.0.5`.",
+  "links.bytes": "The largest file that is fetched.",
+  "links.deadlineMs": "How long fetching a file may take, in milliseconds.",
   logLevel:
     "What is logged: this level and all that are worse. `debug` adds requests that went well. [The log](../operating/systemd.md#the-log).",
   dataDir:
@@ -163,6 +169,7 @@ const groupOf = (key: string): string => (key.includes(".") ? key.slice(0, key.i
 const groups: Readonly<Record<string, string>> = {
   "": "Addresses, database, sessions",
   externalLayers: "External layers",
+  links: "Files by a link",
   login: "Failed logins",
   limits: "Requests of a client in a minute",
   external: "Tokens of other issuers",

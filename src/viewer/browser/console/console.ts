@@ -2,7 +2,7 @@ import { parseAddress, type View } from "../address.js";
 import { isAttended } from "../attention.js";
 import type { Locale } from "../attributes.js";
 import type { DataLanguages } from "../data-languages.js";
-import { h } from "../dom.js";
+import { button, h } from "../dom.js";
 import type { Language } from "../language.js";
 import type { TreeItem } from "../layer-tree.js";
 import { LayersPanel } from "../layers-panel.js";
@@ -10,6 +10,7 @@ import { type MapId, type MapInfo, type MapServer, ServerError } from "../map-se
 import { PopupMenu } from "../popup-menu.js";
 import type { Sessions } from "../sessions.js";
 import { Stage } from "../stage.js";
+import { showAddDialog } from "./add-dialog.js";
 import { Dialogs } from "./dialogs.js";
 import { DropTarget } from "./drop-target.js";
 import { Edits } from "./edits.js";
@@ -27,6 +28,7 @@ import { Navigation } from "./navigation.js";
 import { hasOwnObjects, ObjectEditing } from "./object-editing.js";
 import { OpenMap } from "./open-map.js";
 import { Operator } from "./operator.js";
+import { pastedText } from "./pasted-text.js";
 import type { RightsPlace } from "./people/effective.js";
 import { PopupEditing } from "./popup-editing.js";
 import { Publishing } from "./publishing.js";
@@ -95,6 +97,7 @@ export class Console {
       t,
       () => place.mayEdit(place.mapId?.map) && document.querySelector("dialog[open]") === null,
       (files) => this.importer.start(files, place.mapId),
+      (text) => this.addPasted(text),
     );
     const canvas = new MapCanvas(root, locale, {
       moved: (view) => {
@@ -223,13 +226,14 @@ export class Console {
       menu: (info, opener) => this.homeActions.openMenu(info, opener),
       newMap: () => void this.newMap(),
       upload: this.drop.button("button main", t("chooseFiles")),
+      link: this.linkButton("button"),
     });
     const { home } = this;
     const whoSeesMap = ({ code }: MapInfo) => this.openPeople({ map: code });
     const actions = { open, whoSees: whoSeesMap, reload };
     this.homeActions = new HomeActions({ place, home, menu, changes, turns, dialogs, ...actions });
     const add = this.drop.button("button wide add-data", t("addData"));
-    layers.element.append(h("div", { class: "layers-add" }, add));
+    layers.element.append(h("div", { class: "layers-add" }, add, this.linkButton("text-button add-link")));
     side.append(chooser.element, layers.element);
     canvas.view.panels = { side, object: style.element };
     root.append(
@@ -277,6 +281,33 @@ export class Console {
       removed: (map, isMapGone) => this.removed(map, isMapGone),
       closed: () => this.keepFocus(),
     });
+  }
+
+  private linkButton(className: string): HTMLButtonElement {
+    return button({ class: className }, () => this.addLink(), this.parts.locale.t("addLinkOrTable"));
+  }
+
+  /** @param link undefined = it is asked for, or a table */
+  private addLink(link?: string): void {
+    const { place, dialogs, edits } = this;
+    const { projectCode: project, mapId } = place;
+    if (project === undefined) return;
+    showAddDialog(
+      { dialogs, edits, project, map: mapId?.map, add: (files) => this.importer.start(files, mapId) },
+      link,
+    );
+  }
+
+  private addPasted(text: string): void {
+    const { t } = this.parts.locale;
+    const found = pastedText(text);
+    if (found?.kind === "link") this.addLink(found.url);
+    else if (found)
+      this.importer.start(
+        [new File([found.text], `${t("pastedName")}.${found.extension}`)],
+        this.place.mapId,
+      );
+    else this.dialogs.toasts.show(t("pastedNothing"));
   }
 
   private showHeader(): void {

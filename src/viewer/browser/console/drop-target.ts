@@ -1,7 +1,19 @@
 import { button, h, icon } from "../dom.js";
 import type { Translate } from "../texts.js";
 
-/** Files that are dropped anywhere on the page, or chosen with a button. */
+/** Types of what can be dropped. */
+const taken: ReadonlySet<string> = new Set(["Files", "text/uri-list", "text/plain"]);
+
+/** Whether it happens in a field, which has its own use for texts. */
+function isEditable(event: Event): boolean {
+  const [target] = event.composedPath();
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable || target.matches("input:not([type=file]), textarea, select"))
+  );
+}
+
+/** Files that are dropped anywhere on the page, or chosen with a button, and links and texts that are dropped or pasted. */
 export class DropTarget {
   /** Lies over the page while files are over it. */
   readonly overlay: HTMLElement;
@@ -14,6 +26,8 @@ export class DropTarget {
     private readonly t: Translate,
     private readonly mayDrop: () => boolean,
     dropped: (files: readonly File[]) => void,
+    /** A link, a table or geodata, or another text. */
+    pasted: (text: string) => void,
   ) {
     this.overlay = h(
       "div",
@@ -25,8 +39,17 @@ export class DropTarget {
       this.chooser.value = "";
       if (files.length > 0) dropped(files);
     });
+    // What is dragged from one place of the page to another is no data.
+    let isOwn = false;
+    window.addEventListener("dragstart", () => {
+      isOwn = true;
+    });
+    window.addEventListener("dragend", () => {
+      isOwn = false;
+    });
     const over = (event: DragEvent, by: number) => {
-      if (!event.dataTransfer?.types.includes("Files")) return false;
+      if (isOwn || isEditable(event)) return false;
+      if (!event.dataTransfer?.types.some((type) => taken.has(type))) return false;
       event.preventDefault();
       this.depth = Math.max(0, this.depth + by);
       this.overlay.hidden = this.depth === 0 || !mayDrop();
@@ -46,7 +69,19 @@ export class DropTarget {
         }),
       );
       const files = [...(event.dataTransfer?.files ?? [])].filter(({ name }) => !folders.has(name));
+      const text = event.dataTransfer?.getData("text/uri-list") || event.dataTransfer?.getData("text/plain");
       if (files.length > 0) dropped(files);
+      else if (text && folders.size === 0) pasted(text);
+    });
+    window.addEventListener("paste", (event) => {
+      if (isEditable(event) || !mayDrop()) return;
+      const files = [...(event.clipboardData?.files ?? [])];
+      const text = event.clipboardData?.getData("text/plain") ?? "";
+      // A spreadsheet gives a picture of its cells, too.
+      if (text.trim() !== "") pasted(text);
+      else if (files.length > 0) dropped(files);
+      else return;
+      event.preventDefault();
     });
   }
 

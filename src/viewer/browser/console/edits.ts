@@ -63,6 +63,14 @@ function parsed<T>(text: string): T {
   }
 }
 
+/** The name that a header has, as this server writes it (RFC 6266). */
+function fileNameOf(disposition: string | null): string {
+  const encoded = /filename\*=UTF-8''([^;]+)/.exec(disposition ?? "")?.[1];
+  return encoded
+    ? decodeURIComponent(encoded)
+    : (/filename="([^"]*)"/.exec(disposition ?? "")?.[1] ?? "file");
+}
+
 export class Edits {
   private signingIn: Promise<boolean> | undefined;
 
@@ -182,6 +190,42 @@ export class Edits {
           request.send(form);
         }),
     );
+  }
+
+  /**
+   * The file that an operation answers.
+   * @param progress is told how many bytes have come
+   * @throws ServerError, the signal's reason
+   */
+  file(
+    project: string,
+    segments: readonly string[],
+    body: object,
+    { signal, progress }: { readonly signal: AbortSignal; readonly progress: (bytes: number) => void },
+  ): Promise<File> {
+    const address = `api/2.8/${path(project, ...segments)}`;
+    return this.inSession(project, async () => {
+      const headers = { ...this.headers(project), "content-type": "application/json" };
+      try {
+        const reply = await fetch(address, {
+          ...{ method: "POST", headers, body: JSON.stringify(body), signal },
+          ...{ credentials: "omit", referrerPolicy: "no-referrer" },
+        });
+        if (!reply.ok) throw failureOf(reply.status, await reply.text(), reply.headers.get("retry-after"));
+        const parts: Uint8Array<ArrayBuffer>[] = [];
+        let bytes = 0;
+        const reader = reply.body!.getReader();
+        for (let next = await reader.read(); !next.done; next = await reader.read()) {
+          parts.push(next.value);
+          bytes += next.value.length;
+          progress(bytes);
+        }
+        return new File(parts, fileNameOf(reply.headers.get("content-disposition")));
+      } catch (error) {
+        signal.throwIfAborted();
+        throw error instanceof ServerError ? error : new ServerError(0, undefined);
+      }
+    });
   }
 
   /** Who works in a project; undefined = nobody is signed in. */

@@ -10,6 +10,8 @@ export interface HomeEvents {
   menu(map: MapInfo, opener: HTMLElement): void;
   /** A button for files. */
   readonly upload: HTMLElement;
+  /** A button for links and tables. */
+  readonly link: HTMLElement;
 }
 
 /** The maps of a project, before one is opened. */
@@ -45,6 +47,7 @@ export class Home {
             "div",
             { class: "home-actions" },
             events.upload,
+            events.link,
             button({ class: "button" }, () => events.newMap(), icon("plus"), t("newMap")),
           ),
         ),
