@@ -1,6 +1,6 @@
 import { isServerError, ServerError } from "../map-server.js";
 import type { TextKey } from "../texts.js";
-import type { Read } from "./edits.js";
+import type { Read } from "./operations.js";
 
 /** What others have changed meanwhile. */
 

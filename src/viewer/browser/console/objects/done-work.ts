@@ -1,17 +1,16 @@
-import type { ObjectsParts } from "../object-parts.js";
 import { type Done, EditStack } from "./edit-stack.js";
 import { isFinal, type ObjectStore } from "./object-store.js";
 import type { Tasks } from "./tasks.js";
 
-/** What was done to objects here: it is undone and done again, each when what is being done has ended. */
+/** What was done to objects here: it is undone and done again, each when what is being done has ended. Does not depend on the DOM. */
 
 export interface DoneWorkParts {
-  readonly parts: Pick<ObjectsParts, "toasts" | "locale">;
   readonly tasks: Tasks;
   readonly closing: AbortSignal;
   store(): ObjectStore | undefined;
 }
 export interface DoneWorkEvents {
+  told(what: "undone" | "redone"): void;
   /** Objects are others than the page shows. */
   changed(ids: readonly number[]): Promise<void>;
 }
@@ -53,14 +52,14 @@ export class DoneWork {
   }
 
   private async turn(told: "undone" | "redone", turn: () => Promise<Done | undefined>): Promise<void> {
-    const { tasks, closing, parts } = this.of;
+    const { tasks, closing } = this.of;
     // A key that is pressed before a save has ended is for what that does.
     while (tasks.isBusy) await tasks.settled();
     if (closing.aborted) return;
     await tasks.run(async () => {
       const done = await turn();
       if (!done) return;
-      parts.toasts.show(parts.locale.t(told));
+      this.events.told(told);
       await this.events.changed(done.objects);
     });
   }

@@ -1,4 +1,4 @@
-import { type Click, shiftOf } from "../../objects.js";
+import { type Click, type Hit, shiftOf } from "../../objects.js";
 import { type OpenTable, openTable } from "../../tools/table.js";
 import { openLocalStorage } from "../local-storage.js";
 import type { ObjectsOf, ObjectsParts, ObjectsTool } from "../object-parts.js";
@@ -9,6 +9,7 @@ import { type LayerData, pressedObject, readLayer, serverInSession } from "./lay
 import { ManyWork } from "./many-work.js";
 import { MarkedRows } from "./marked-rows.js";
 import { ObjectForm } from "./object-form.js";
+import { ObjectPage } from "./object-page.js";
 import { ObjectWork } from "./object-work.js";
 import { ShapeWork } from "./shape-work.js";
 import { SplitWork } from "./split-work.js";
@@ -28,7 +29,7 @@ const collectMs = 1_000;
 class Editor implements ObjectsTool {
   private readonly table: OpenTable;
   private readonly form: ObjectForm;
-  private readonly work: ObjectWork;
+  private readonly work: ObjectWork<Hit>;
   private readonly shape: ShapeWork;
   private readonly many: ManyWork;
   private readonly splits: SplitWork;
@@ -61,8 +62,9 @@ class Editor implements ObjectsTool {
       (error) => this.tell(error),
     );
     this.done = new DoneWork(
-      { parts, tasks: this.tasks, closing: this.closing.signal, store: () => this.known?.store },
+      { tasks: this.tasks, closing: this.closing.signal, store: () => this.known?.store },
       {
+        told: (what) => parts.toasts.show(t(what)),
         changed: async (ids) => {
           this.renewed();
           await this.work.refresh(ids);
@@ -97,7 +99,12 @@ class Editor implements ObjectsTool {
       removeGeometry: () => this.shape.remove(),
     });
     this.around = this.surroundings();
-    this.work = new ObjectWork(this.around, this.form, () => this.shape);
+    const page = new ObjectPage(this.around, {
+      form: this.form,
+      shape: () => this.shape,
+      refresh: (ids) => this.work.refresh(ids),
+    });
+    this.work = new ObjectWork(this.around, page);
     this.shape = new ShapeWork(this.around, {
       form: this.form,
       open: () => this.work.open,

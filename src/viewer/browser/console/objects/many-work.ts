@@ -1,11 +1,10 @@
 import { objectTitle } from "../../attributes.js";
 import { ownColumns } from "../../value-columns.js";
 import { confirmed } from "../confirmed.js";
-import { newKey } from "../new-key.js";
 import { askValue, changeableColumns } from "./change-dialog.js";
+import { ManyChanges, type ManyChangesEvents } from "./many-changes.js";
 import { isSame } from "./merge.js";
 import { askKept } from "./merge-dialog.js";
-import { isFinal } from "./object-store.js";
 import type { Surroundings } from "./surroundings.js";
 
 /** What is done with several objects at once, in one transaction. */
@@ -15,23 +14,22 @@ const mostChanged = 20_000;
 /** As the server has it. */
 const mostMerged = 1_000;
 
-export interface ManyWorkEvents {
-  removed(ids: readonly number[]): void;
-  changed(ids: readonly number[]): Promise<void>;
+export interface ManyWorkEvents extends ManyChangesEvents {
   undo(): void;
 }
 
 export class ManyWork {
-  /** What was asked for without an answer yet: it is done once, however often it is asked for. */
-  private asked: { readonly what: string; readonly key: string } | undefined;
+  private readonly changes: ManyChanges;
 
   constructor(
     private readonly around: Surroundings,
     private readonly events: ManyWorkEvents,
-  ) {}
+  ) {
+    this.changes = new ManyChanges(around, events);
+  }
 
   async remove(ids: readonly number[]): Promise<void> {
-    const { parts, known, tasks, drafts, done, renewed } = this.around;
+    const { parts, known, tasks, renewed } = this.around;
     const { root, locale, toasts } = parts;
     const { t } = locale;
     const n = ids.length;
@@ -42,10 +40,7 @@ export class ManyWork {
     );
     if (!isSure) return;
     await tasks.run(async () => {
-      await this.once(`delete ${ids}`, (key) => known.store.remove(ids, key));
-      for (const id of ids) drafts.remove({ id, key: "" });
-      this.events.removed(ids);
-      await done.note(ids);
+      await this.changes.remove(ids);
       renewed();
       toasts.show(t("objectsDeleted", { n }), "plain", { label: t("undo"), press: () => this.events.undo() });
     });
@@ -53,7 +48,7 @@ export class ManyWork {
 
   /** Makes one object of several. */
   async merge(marked: readonly number[]): Promise<void> {
-    const { parts, known, tasks, drafts, done } = this.around;
+    const { parts, known, tasks } = this.around;
     const { root, locale, toasts } = parts;
     const { t } = locale;
     if (marked.length < 2 || !known || tasks.isBusy) return;
@@ -69,12 +64,7 @@ export class ManyWork {
     if (kept === undefined) return;
     const deleted = marked.filter((id) => id !== kept);
     await tasks.run(async () => {
-      await this.once(`merge ${[kept, ...deleted]}`, (key) => known.store.merge([kept, ...deleted], key));
-      for (const id of deleted) drafts.remove({ id, key: "" });
-      // What is deleted is in the history even if the shape of the first one has not changed.
-      await done.note([...deleted, kept]);
-      this.events.removed(deleted);
-      await this.events.changed([kept]);
+      await this.changes.merge(kept, deleted);
       const undo = { label: t("undo"), press: () => this.events.undo() };
       toasts.show(t("objectsMerged", { n: marked.length }), "good", undo);
     });
@@ -82,7 +72,7 @@ export class ManyWork {
 
   /** Gives objects the same value in one column. @param marked none = all that the table lists */
   async change(marked: readonly number[]): Promise<void> {
-    const { parts, known, tasks, of, table, done } = this.around;
+    const { parts, known, tasks, of, table } = this.around;
     const { root, locale, toasts } = parts;
     const { t } = locale;
     const n = marked.length || (table.total ?? 0);
@@ -102,14 +92,7 @@ export class ManyWork {
       const found = await table.values(code, which);
       // Of an object that has it already the history would tell of something else.
       const ids = found.filter(({ fields }) => !isSame(fields?.[code], asked.value)).map(({ id }) => id);
-      const fields = { [code]: asked.value };
-      if (ids.length > 0) {
-        await this.once(`change ${JSON.stringify([ids, fields])}`, (key) =>
-          known.store.change(ids, fields, key),
-        );
-        await done.note(ids);
-        await this.events.changed(ids);
-      }
+      if (ids.length > 0) await this.changes.change(ids, { [code]: asked.value });
       const undo = { label: t("undo"), press: () => this.events.undo() };
       toasts.show(t("objectsChanged", { n: ids.length }), "plain", ids.length > 0 ? undo : undefined);
     });
@@ -128,16 +111,5 @@ export class ManyWork {
       : [];
     const objects = new Map(found.map((one) => [one.id, one]));
     return ids.map((id) => objectTitle(objects.get(id) ?? { id }, own, parts.locale));
-  }
-
-  private async once(what: string, send: (key: string) => Promise<void>): Promise<void> {
-    if (this.asked?.what !== what) this.asked = { what, key: newKey() };
-    try {
-      await send(this.asked.key);
-    } catch (error) {
-      if (isFinal(error)) this.asked = undefined;
-      throw error;
-    }
-    this.asked = undefined;
   }
 }

@@ -1,10 +1,13 @@
-import { type ColumnInfo, isServerError, type MapId } from "../../map-server.js";
-import type { Edits } from "../edits.js";
+import { isServerError } from "../../server-error.js";
+import type { EditOptions, Operations } from "../operations.js";
 import type { Sent } from "./drafts.js";
 import type { Done } from "./edit-stack.js";
 import type { Fields, Loaded } from "./merge.js";
 
-/** Objects of a layer at the server, as they are edited: with the values of all languages, and their versions. All throw ServerError. */
+/**
+ * Objects of a layer at the server, as they are edited: with the values of all languages, and their versions. All throw ServerError.
+ * Does not depend on the DOM.
+ */
 
 interface Answered {
   readonly id: number;
@@ -25,16 +28,23 @@ export interface Constraint {
 export const isFinal = (error: unknown): boolean =>
   isServerError(error) && ![0, 401, 429, 502, 503, 504].includes(error.status);
 
+/** A column, as far as what is asked for depends on it. */
+interface StoredColumn {
+  readonly code: string;
+  readonly type: string;
+  readonly localized_value: boolean;
+}
+
 export class ObjectStore {
-  private readonly localized: readonly ColumnInfo[];
+  private readonly localized: readonly StoredColumn[];
 
   constructor(
-    private readonly edits: Edits,
-    private readonly mapId: MapId,
+    private readonly edits: Operations,
+    private readonly mapId: { readonly project: string; readonly map: string },
     private readonly layer: string,
     /** Of the project, the main one first. */
-    readonly languages: readonly string[],
-    readonly columns: readonly ColumnInfo[],
+    private readonly languages: readonly string[],
+    columns: readonly StoredColumn[],
   ) {
     this.localized = columns.filter((column) => column.localized_value && column.type !== "file");
   }
@@ -157,8 +167,8 @@ export class ObjectStore {
   private one(
     method: string,
     segments: readonly string[],
-    query: NonNullable<Parameters<Edits["send"]>[3]>["query"],
-    options: Parameters<Edits["send"]>[3] = {},
+    query: EditOptions["query"],
+    options: EditOptions = {},
   ): Promise<Tagged> {
     return this.edits.ask<Answered>(this.mapId.project, method, this.path(segments), {
       ...options,
@@ -166,7 +176,7 @@ export class ObjectStore {
     });
   }
 
-  private send<T>(method: string, segments: readonly string[], options: Parameters<Edits["send"]>[3]) {
+  private send<T>(method: string, segments: readonly string[], options: EditOptions) {
     return this.edits.send<T>(this.mapId.project, method, this.path(segments), options);
   }
 

@@ -9,7 +9,7 @@ import type { Surroundings } from "./surroundings.js";
 /** The open object is split by a line that is drawn across it. */
 
 export interface SplitWorkParts {
-  readonly work: ObjectWork;
+  readonly work: Pick<ObjectWork, "open" | "refresh">;
   readonly shape: ShapeWork;
   /** The pieces, of which the first is the object. */
   split(ids: readonly number[]): void;

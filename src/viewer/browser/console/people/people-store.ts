@@ -1,7 +1,8 @@
 import { isServerError, ServerError } from "../../map-server.js";
 import { Conflict, changeRead } from "../conflict.js";
-import type { Edits, Read } from "../edits.js";
+import type { Edits } from "../edits.js";
 import type { Invitation } from "../invitation-address.js";
+import type { Read } from "../operations.js";
 import type { PeopleOf, PeopleParts } from "../people-parts.js";
 import { type Grant, grantAt, type Member, type RightsPlace, type Role } from "./effective.js";
 
