@@ -296,6 +296,73 @@ t.test(
   },
 );
 
+/** A store that gives these answers, one after the other, and notes what it is asked to save. */
+function answering(...answers: readonly (object | Error)[]) {
+  const left = [...answers];
+  const saves: { readonly key: string; readonly change: object; readonly match: string | undefined }[] = [];
+  const next = () => {
+    const answer = left.shift()!;
+    return answer instanceof Error
+      ? Promise.reject(answer)
+      : Promise.resolve(answer as ReturnType<typeof object>);
+  };
+  return {
+    saves,
+    read: next,
+    save: (_: unknown, sent: (typeof saves)[number]) => {
+      saves.push(sent);
+      return next();
+    },
+  };
+}
+const opened = (store: ReturnType<typeof answering>, fields: object = { a: 0, b: 0 }) =>
+  new OpenObject({ id: 4, key: "k", base: object(fields), change: { fields: {} } }, store, noDrafts);
+const nobody = () => Promise.reject(new Error("nobody is asked"));
+
+t.test("a refusal that comes before a request is looked at says nothing about an earlier try", async (t) => {
+  for (const status of [401, 403, 429]) {
+    const store = answering(refusal(0), refusal(status), object({ a: 1, b: 0 }, "2"));
+    const open = opened(store);
+    open.set("a", 1);
+    for (let tries = 0; tries < 2; tries++) await t.rejects(open.save(nobody));
+    t.match(await open.save(nobody), { kind: "saved" });
+    t.equal(new Set(store.saves.map(({ key }) => key)).size, 1, String(status));
+  }
+});
+
+t.test("what is set back after it was sent is a change of what the server may have by now", async (t) => {
+  const store = answering(refusal(0), object({ a: 1, b: 0 }, "2"), object({ a: 0, b: 0 }, "3"));
+  const open = opened(store);
+  open.set("a", 1);
+  await t.rejects(open.save(nobody));
+  open.set("a", 0);
+  t.equal(open.rebase(object({ a: 1, b: 0 }, "2")), false, "nobody else has changed it");
+  t.equal(open.values.fields.a, 0);
+  t.match(await open.save(nobody), { kind: "saved", isPart: true });
+  t.match(await open.save(nobody), { kind: "saved", isPart: false });
+  t.match(store.saves.at(-1), { change: { fields: { a: 0 } }, match: "2" });
+
+  const refused = answering(refusal(0), refusal(412), object({ a: 0, b: 5 }, "2"));
+  const other = opened(refused);
+  other.set("a", 1);
+  await t.rejects(other.save(nobody));
+  other.set("a", 0);
+  t.same(await other.save(nobody), { kind: "same" }, "it was never done");
+  t.equal(other.isDraft, false);
+});
+
+t.test("an answer that is asked for again is not taken for newer than what was read since", async (t) => {
+  const store = answering(refusal(0), object({ a: 1, b: 0 }, "2"), object({ a: 1, b: 0 }, "4"));
+  const open = opened(store);
+  open.set("a", 1);
+  await t.rejects(open.save(nobody));
+  open.rebase(object({ a: 1, b: 7 }, "3"));
+  open.set("b", 0);
+  await open.save(nobody);
+  await open.save(nobody);
+  t.match(store.saves.at(-1), { change: { fields: { b: 0 } }, match: "3" }, "the 7 was seen");
+});
+
 t.test("what is no value stays as it is written", (t) => {
   const texts = storageOf();
   const place = { login: "me", project: "p", layerId: 1 };

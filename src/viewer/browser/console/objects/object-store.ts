@@ -1,4 +1,4 @@
-import { isServerError } from "../../server-error.js";
+import { isServerError, ServerError } from "../../server-error.js";
 import type { EditOptions, Operations } from "../operations.js";
 import type { Sent } from "./drafts.js";
 import type { Done } from "./edit-stack.js";
@@ -28,6 +28,9 @@ export interface Constraint {
 export const isFinal = (error: unknown): boolean =>
   isServerError(error) && ![0, 401, 429, 502, 503, 504].includes(error.status);
 
+/** Who changes something all the time is let win. */
+const mostTries = 5;
+
 /** A column, as far as what is asked for depends on it. */
 interface StoredColumn {
   readonly code: string;
@@ -51,12 +54,17 @@ export class ObjectStore {
 
   /** Undefined when there is none any more. */
   async read(id: number): Promise<Loaded | undefined> {
-    const [main, ...others] = await Promise.all(
-      this.asked.map((lng) => this.one("GET", ["objects", String(id)], { returnGeom: 1, lng })),
-    );
-    // Of an object that is not there the server answers the id alone.
-    if (!main || main.value.geom === undefined) return undefined;
-    return this.joined(main, others);
+    for (let tries = 1; ; tries++) {
+      const answers = await Promise.all(
+        this.asked.map((lng) => this.one("GET", ["objects", String(id)], { returnGeom: 1, lng })),
+      );
+      const [main, ...others] = answers;
+      // Of an object that is not there the server answers the id alone.
+      if (!main || main.value.geom === undefined) return undefined;
+      // Else somebody has changed it between the questions, and it would be in no language as it is.
+      if (others.every(({ etag }) => etag === main.etag)) return this.joined(main, others);
+      if (tries >= mostTries) throw new ServerError(503, undefined);
+    }
   }
 
   /** One question for each language in which values are. */
@@ -76,7 +84,7 @@ export class ObjectStore {
   }
 
   /**
-   * @param id undefined = a new object
+   * @param id undefined = a new object @returns it as it was then; values in other languages that are not known are not there
    * @throws ServerError 412 when it was made of something that is not there any more
    */
   async save(id: number | undefined, { key, change: { fields, geom }, match }: Sent): Promise<Loaded> {
@@ -87,8 +95,18 @@ export class ObjectStore {
         ? await this.one("POST", ["objects"], query, { body, key })
         : await this.one("PUT", ["objects", String(id)], query, { body, key, match });
     if (this.localized.length === 0) return this.joined(saved, []);
-    // It is saved: what it is now in other languages may be asked later.
-    return (await this.read(saved.value.id).catch(() => undefined)) ?? this.joined(saved, []);
+    // It is saved: what it is in other languages may be asked later.
+    const now = await this.read(saved.value.id).catch(() => undefined);
+    // What others have made of it since nobody has seen.
+    return now && now.etag === saved.etag ? now : this.asSent(saved, fields);
+  }
+
+  /** An object that was saved, of which other languages than the main one are not known: without values that were not sent. */
+  private asSent({ value: { id, fields, geom }, etag }: Tagged, sent: Fields): Loaded {
+    const isLocalized = (code: string) => this.localized.some((column) => column.code === code);
+    const known = Object.entries(fields).filter(([code]) => !isLocalized(code));
+    const own = Object.entries(sent).filter(([code]) => isLocalized(code));
+    return { id, fields: Object.fromEntries([...known, ...own]), geom: geom ?? null, etag };
   }
 
   async remove(ids: readonly number[], key: string): Promise<void> {

@@ -105,6 +105,8 @@ export class ObjectWork<Place = unknown> {
       // Another tab may have written something until now.
       const draft = kept ?? around.drafts.of(id);
       if (draft && !kept) this.present(draft, place);
+      // What was saved meanwhile may be newer than what was read.
+      if (this.object?.id === id && draft && this.object.version !== draft.base?.etag) return;
       if (draft && loaded) this.take(loaded);
       else if (draft) view.news("objectGone");
       else if (loaded) this.present({ id, key: newKey(), base: loaded, change: { fields: {} } }, place);
@@ -178,7 +180,12 @@ export class ObjectWork<Place = unknown> {
     if (this.object !== open) return;
     view.problem(undefined);
     await tasks.run(() =>
-      this.saveNow(open).catch((error: unknown) => view.refused(error, this.object === open)),
+      this.saveNow(open).catch((error: unknown) => {
+        const isShown = this.object === open;
+        // What others have made of it may be below what is written by now.
+        if (isShown) view.renew(open);
+        view.refused(error, isShown);
+      }),
     );
   }
 
@@ -214,9 +221,12 @@ export class ObjectWork<Place = unknown> {
   async refresh(ids?: readonly number[]): Promise<void> {
     const { object: open, view } = this;
     if (open?.id === undefined || ids?.includes(open.id) === false) return;
+    const { version } = open;
     const loaded = await this.around.known?.store.read(open.id);
     // What others do to its shape is seen when that is not being changed any more.
     if (this.object !== open || view.isDrawing) return;
+    // It was saved meanwhile, and what was read may be older.
+    if (open.version !== version) return;
     if (loaded) {
       this.take(loaded);
       return;

@@ -6,6 +6,7 @@ import {
   changedSince,
   type Decision,
   isEmpty,
+  isSame,
   type Loaded,
   merged,
   rebased,
@@ -38,6 +39,27 @@ export interface ObjectAccess {
 /** Whether nobody knows what the server has done. */
 const isUncertain = (error: unknown): boolean =>
   !isServerError(error) || error.status === 0 || error.status >= 502;
+
+/** Whether a refusal comes before the server looks whether it has done it already, and so says nothing about an earlier try. */
+const isBeforehand = (error: unknown, id: number | undefined): boolean =>
+  isServerError(error) &&
+  ([401, 403, 429].includes(error.status) || (error.status === 404 && id === undefined));
+
+/**
+ * What the user has seen of an object that was saved. What the server has answered may be older than that, when it was asked for once
+ * more.
+ */
+function seenOf(base: Draft["base"], saved: Loaded, { change, match }: Sent): NonNullable<Draft["base"]> {
+  if (!base) return saved;
+  // Of another version than it was meant for: it was read after the server had done it.
+  if (base.etag !== match) return base;
+  const own = Object.entries(saved.fields).filter(([code]) => Object.hasOwn(change.fields, code));
+  return {
+    fields: { ...saved.fields, ...base.fields, ...Object.fromEntries(own) },
+    geom: change.geom === undefined ? (base.geom ?? saved.geom) : saved.geom,
+    etag: saved.etag,
+  };
+}
 
 export class OpenObject {
   constructor(
@@ -94,14 +116,22 @@ export class OpenObject {
     const { draft } = this;
     if (value === undefined) this.keep({ ...draft, wrong: { ...others, [code]: written ?? null } });
     else {
-      const change = withField(draft.change, draft.base?.fields ?? {}, code, value);
-      this.keep({ ...draft, wrong: others, change });
+      const { change, sent } = draft;
+      // What was sent may be there by now: then it is a change to set back what was there before.
+      const isSent = sent !== undefined && Object.hasOwn(sent.change.fields, code);
+      const changed = isSent
+        ? { ...change, fields: { ...change.fields, [code]: value } }
+        : withField(change, draft.base?.fields ?? {}, code, value);
+      this.keep({ ...draft, wrong: others, change: changed });
     }
   }
 
   setGeometry(geom: GeoJSON.Geometry | null): void {
     const { drawn: _, ...draft } = this.draft;
-    this.keep({ ...draft, change: withGeometry(draft.change, draft.base?.geom, geom) });
+    const { change, sent } = draft;
+    const isSent = sent?.change.geom !== undefined;
+    const changed = isSent ? { ...change, geom } : withGeometry(change, draft.base?.geom, geom);
+    this.keep({ ...draft, change: changed });
   }
 
   setDrawn(drawn: Draft["drawn"]): void {
@@ -121,7 +151,12 @@ export class OpenObject {
   rebase(loaded: Loaded): boolean {
     const { draft, conflicts } = rebased(this.draft, loaded);
     this.keep(draft);
-    return conflicts.length > 0;
+    const { fields = {}, geom } = draft.sent?.change ?? {};
+    const isOwn = ({ code, theirs }: Conflict) =>
+      code === undefined
+        ? geom !== undefined && isSame(geom, theirs)
+        : Object.hasOwn(fields, code) && isSame(fields[code], theirs);
+    return conflicts.some((one) => !isOwn(one));
   }
 
   /** Takes what was written in another tab, but for what was written here. @returns whether there was something */
@@ -158,15 +193,14 @@ export class OpenObject {
         const isPart = before !== undefined && !isEmpty(this.draft.change);
         return { kind: "saved", id: saved.id, isPart };
       } catch (error) {
-        if (isUncertain(error)) throw error;
-        const { sent: _, ...draft } = this.draft;
-        this.keep(draft);
+        if (isUncertain(error) || (before && isBeforehand(error, id))) throw error;
         const status = isServerError(error) ? error.status : undefined;
         const isOvertaken = id !== undefined && (status === 412 || status === 404);
+        const theirs = isOvertaken ? await this.store.read(id) : undefined;
+        this.unsent();
         // What was sent before may have been mended since.
         if (before && !isOvertaken) continue;
         if (!isOvertaken) throw error;
-        const theirs = await this.store.read(id);
         if (!theirs) return { kind: "gone" };
         if (status === 404) throw error;
         const end = await this.meet(theirs, ask);
@@ -175,12 +209,18 @@ export class OpenObject {
     }
   }
 
+  /** The server has not done what was sent. */
+  private unsent(): void {
+    const { sent: _, ...draft } = this.draft;
+    this.keep({ ...draft, change: changedSince(draft.base, { fields: {} }, draft.change) });
+  }
+
   /** The server has what was sent; what was written meanwhile is still to be saved. */
-  private saved(saved: Loaded, { change }: Sent): void {
+  private saved(saved: Loaded, sent: Sent): void {
     const { sent: _, ...draft } = this.draft;
     if (draft.id === undefined) this.drafts.remove(draft);
-    const rest = changedSince(draft.base, change, draft.change);
-    this.keep({ ...draft, id: saved.id, base: saved, change: rest });
+    const rest = changedSince(draft.base, sent.change, draft.change);
+    this.keep({ ...draft, id: saved.id, base: seenOf(draft.base, saved, sent), change: rest });
   }
 
   /** Puts the change on what others have made; undefined = it can be saved then. */
