@@ -3,7 +3,11 @@ import { defaultStyle } from "../../src/style/default-style.js";
 import { rulesOf } from "../../src/viewer/browser/console/carto-rules.js";
 import { codeOf, groupFiles } from "../../src/viewer/browser/console/file-groups.js";
 import { publicationOf, readersSee } from "../../src/viewer/browser/console/publication.js";
+import { styleFor } from "../../src/viewer/browser/console/style-for.js";
 import { readForm, withLabel, withSymbol, withZooms } from "../../src/viewer/browser/console/style-form.js";
+import { movesBy, movesTo, nextTo } from "../../src/viewer/browser/console/tree-moves.js";
+import { TreeSelection } from "../../src/viewer/browser/console/tree-selection.js";
+import { LayerTree, type TreeItem } from "../../src/viewer/browser/layer-tree.js";
 
 /** Parts of the console that need no page. */
 
@@ -170,3 +174,82 @@ t.test("readers see what is here, or are told about to who publishes", (t) => {
   t.equal(readersSee({ all, published: [element(0, { group_layers: 1 })] }, on), "same");
   t.end();
 });
+
+t.test("a style for another layer names that one, and nothing else of it changes", (t) => {
+  const css =
+    "/* #roads */ #roads[zoom>4] { line-width: 1; } #roads::case { line-width: 2; } #roads-2 { line-width: 3; }";
+  t.equal(styleFor(css, "roads", "rails"), css.replaceAll(/(?<=\s)#roads(?=[[:])/g, "#rails"));
+  t.equal(styleFor("#layer { line-width: 1; }", "roads", "rails"), "#layer { line-width: 1; }");
+  const variable = "@w: 2; #roads { line-width: @w; }";
+  t.equal(styleFor(variable, "roads", "rails"), variable, "what cannot be read stays");
+  t.end();
+});
+
+/** Layers by letters, folders by `1` to `9` with what follows in brackets. */
+function treeOf(text: string): {
+  readonly roots: readonly TreeItem[];
+  readonly at: (name: string) => TreeItem;
+} {
+  const parents = [0];
+  const elements = [...text].flatMap((code, sort) => {
+    if (code === "(") parents.push(text.charCodeAt(sort - 1));
+    else if (code === ")") parents.pop();
+    else {
+      const type = /\d/.test(code) ? "folder" : "layer";
+      return [
+        { id: code.charCodeAt(0), type, code, name: "", sort, parent_id: parents.at(-1)!, selected: true },
+      ];
+    }
+    return [];
+  });
+  const { roots } = new LayerTree(elements);
+  const all = (items: readonly TreeItem[]): TreeItem[] =>
+    items.flatMap((item) => [item, ...all(item.children)]);
+  const known = new Map(all(roots).map((item) => [item.title, item]));
+  return { roots, at: (name) => known.get(name)! };
+}
+const told = (moves: ReturnType<typeof movesTo>) =>
+  moves.map(
+    ({ item, place }) =>
+      `${item.title} ${place.parentId ? String.fromCharCode(place.parentId) : "-"} ${place.sort}`,
+  );
+
+t.test("several rows move together, in their order", (t) => {
+  const { roots, at } = treeOf("ab1(cd)e2(f)");
+  const of = (names: string) => [...names].map(at);
+  t.same(told(movesTo(roots, of("be"), at("a"), "before")), ["b - 1", "e - 2"]);
+  t.same(told(movesTo(roots, of("ab"), at("e"), "after")), ["a - 4", "b - 4"]);
+  t.same(told(movesTo(roots, of("ac"), at("2"), "inside")), ["a 2 2", "c 2 3"]);
+  t.same(told(movesTo(roots, of("a1"), at("c"), "after")), [], "nothing goes into itself");
+  t.same(told(movesTo(roots, of("ab"), at("1"), "before")), [], "they are there already");
+  t.same(told(movesBy(roots, of("be"), "up")), ["b - 1", "e - 3"]);
+  t.same(told(movesBy(roots, of("ab"), "up")), [], "what meets the top stays, and what meets that");
+  t.same(told(movesBy(roots, of("ab"), "down")), ["b - 3", "a - 2"]);
+  t.same(told(movesBy(roots, of("e2"), "in")), ["e 1 3", "2 1 4"]);
+  t.same(told(movesBy(roots, of("dfa"), "out")), ["d - 4", "f - 7"]);
+  const goes = new Set(of("ab"));
+  t.equal(nextTo(roots, at("a"), (item) => !goes.has(item))?.title, "1");
+  t.equal(nextTo(roots, at("f"), () => true)?.title, "2");
+  t.end();
+});
+
+t.test(
+  "a range of rows begins where something was chosen, and what others take away is not selected",
+  (t) => {
+    const order = [1, 2, 3, 4, 5];
+    const selection = new TreeSelection();
+    selection.startAt(2);
+    selection.extend(order, 4);
+    t.same([...selection.selected], [2, 3, 4]);
+    selection.extend(order, 1);
+    t.same([...selection.selected], [1, 2]);
+    selection.toggle(5);
+    selection.extend(order, 4);
+    t.same([...selection.selected].sort(), [1, 2, 4, 5], "beside what was selected before");
+    selection.keep(new Set([1, 4]));
+    t.same([...selection.selected].sort(), [1, 4]);
+    selection.extend([1, 4], 4, 4);
+    t.same([...selection.selected].sort(), [1, 4]);
+    t.end();
+  },
+);

@@ -1,4 +1,5 @@
 import t from "tap";
+import { settingsForOther } from "../../src/viewer/browser/console/visual/other-layer.js";
 import {
   bordersOf,
   borderWidth,
@@ -191,5 +192,51 @@ t.test("the same settings of other values are the same", (t) => {
   const { type, ...rest } = answered;
   t.equal(signatureOf({ ...rest, type }), signatureOf(answered), "in another order");
   t.equal(signatureOf(undefined), "");
+  t.end();
+});
+
+t.test("settings for another layer have its columns, or say which it lacks", (t) => {
+  const column = (id: number, code: string) => ({ id, code, name: code, type: "number" });
+  const own = [column(1, "people"), column(2, "homes")];
+  const heat = { type: 7, classesSettings: { useWeightField: 2, markerSizeField: 9 } };
+  t.same(settingsForOther(heat, own, [column(12, "homes")]), {
+    settings: { type: 7, classesSettings: { useWeightField: 12, markerSizeField: 9 }, showText: false },
+    missing: [],
+  });
+  const bars = {
+    type: 5,
+    column: 1,
+    columnCode: "people",
+    classesSettings: {
+      columns: [
+        { id: 1, code: "people", color: "#111111" },
+        { id: 2, code: "homes", color: "#222222" },
+      ],
+      sizeColumn: 2,
+      sizeColumnCode: "homes",
+    },
+    showText: true,
+    textSettings: { column: "name", fontSize: 9 },
+  };
+  t.same(settingsForOther(bars, own, [column(11, "people"), column(12, "homes")]), {
+    settings: {
+      type: 5,
+      columnCode: "people",
+      classesSettings: {
+        columns: [
+          { code: "people", color: "#111111" },
+          { code: "homes", color: "#222222" },
+        ],
+        sizeColumnCode: "homes",
+      },
+      showText: false,
+      textSettings: { fontSize: 9, column: null },
+    },
+    missing: ["name"],
+  });
+  t.same(settingsForOther(bars, own, [column(11, "people"), column(13, "name")]), {
+    settings: undefined,
+    missing: ["homes"],
+  });
   t.end();
 });

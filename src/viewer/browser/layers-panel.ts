@@ -71,6 +71,7 @@ export class LayersPanel {
   private readonly baseRow: HTMLElement;
   private readonly baseSign: HTMLElement;
   private readonly t: Translate;
+  private readonly changed: () => void;
   private tree: LayerTree | undefined;
 
   constructor(locale: Locale, isFolded: boolean, events: LayersPanelEvents) {
@@ -80,6 +81,7 @@ export class LayersPanel {
       this.refresh();
       events.changed();
     };
+    this.changed = changed;
     this.treeView = new TreeView(locale, { ...events, switched: changed });
     this.resetButton = button({ class: "text-button", title: t("resetLayersHint"), hidden: true }, () => {
       this.tree?.reset();
@@ -121,7 +123,8 @@ export class LayersPanel {
       this.baseSelect,
     );
     this.about = new MapAbout(t);
-    this.body.append(this.about.element, this.failure, this.treeView.element, this.baseRow);
+    const above = events.editing ? [events.editing.bar] : [];
+    this.body.append(this.about.element, this.failure, ...above, this.treeView.element, this.baseRow);
     if (!hasToolbarRoom()) this.body.append(helpLink(t, "text-button", true));
     this.element = h(
       "section",
@@ -150,6 +153,13 @@ export class LayersPanel {
     this.baseSelect.value = shown;
     this.element.hidden = false;
     this.refresh();
+  }
+
+  /** Switches layers, and all that is in folders. */
+  switch(items: readonly TreeItem[], isOn: boolean): void {
+    for (const item of items) this.tree?.set(item, isOn);
+    this.treeView.refresh();
+    this.changed();
   }
 
   /** Shows what is said about the map; undefined = nothing is. */

@@ -32,6 +32,10 @@ export interface TreeEditing {
   /** Rows will be made, some of them when they are seen. @param make makes the row of an element now */
   begun(make: (id: number) => void): void;
   made(row: TreeRow): void;
+  /** What is switched with an item, itself among it. */
+  together(item: TreeItem): readonly TreeItem[];
+  /** Shown above the tree. */
+  readonly bar: HTMLElement;
   /** Said in place of a tree without layers. */
   readonly empty: string;
 }
@@ -145,7 +149,8 @@ export class TreeView {
 
   private fillLater(entry: HTMLElement, item: TreeItem, depth: number): void {
     const name = h("span", { class: "tree-name" }, item.title);
-    const place = h("div", { class: "tree-row", "data-depth": depthOf(depth) }, name);
+    const { id } = item.element;
+    const place = h("div", { class: "tree-row", "data-depth": depthOf(depth), "data-layer": id }, name);
     entry.append(place);
     const make = () => {
       if (!place.isConnected) return;
@@ -161,7 +166,7 @@ export class TreeView {
     const input = h("input", { type: "checkbox", class: "switch", id, "data-code": item.element.code });
     if (!item.isFolder) input.setAttribute("role", "switch");
     input.addEventListener("change", () => {
-      this.tree?.set(item, input.checked);
+      for (const one of this.events.editing?.together(item) ?? [item]) this.tree?.set(one, input.checked);
       this.refresh();
       this.events.switched();
     });
@@ -170,7 +175,7 @@ export class TreeView {
     const sign = missingSign(this.t, item.title);
     const row = h(
       "div",
-      { class: "tree-row", "data-depth": depthOf(depth) },
+      { class: "tree-row", "data-depth": depthOf(depth), "data-layer": item.element.id },
       symbol,
       h("span", { class: "tree-text" }, name, sign),
       this.zoomButton(item),

@@ -54,12 +54,33 @@ export const readBin = (
 export async function inBin(
   edits: Edits,
   project: string,
-  { kind, code, map }: Deleted,
+  deleted: Deleted,
   isQuiet = false,
 ): Promise<BinEntry | undefined> {
+  return (await allInBin(edits, project, [deleted], isQuiet))[0];
+}
+
+/** The entries of a page. */
+const mostEntries = 1000;
+
+/** As `inBin`, of several things, in their order; those that are not kept are left out. */
+export async function allInBin(
+  edits: Edits,
+  project: string,
+  deleted: readonly Deleted[],
+  isQuiet = false,
+): Promise<readonly BinEntry[]> {
+  const found: BinEntry[] = [];
   // Others delete things, too.
-  const { entries } = await readBin(edits, project, { limit: 20 }, isQuiet);
-  return entries.find((entry) => entry.kind === kind && entry.code === code && entry.map === map);
+  for (let left = deleted.length + 20; left > 0; left -= mostEntries) {
+    const query = { limit: Math.min(left, mostEntries), before: found.at(-1)?.id };
+    const { entries } = await readBin(edits, project, query, isQuiet);
+    found.push(...entries);
+    if (entries.length < query.limit) break;
+  }
+  const nameOf = ({ kind, code, map }: Deleted) => JSON.stringify([kind, code, map]);
+  const byName = new Map(found.toReversed().map((entry) => [nameOf(entry), entry]));
+  return deleted.flatMap((one) => byName.get(nameOf(one)) ?? []);
 }
 
 /** Brings back what lies in the bin. Where its code is taken by now, it gets another one. @throws ServerError */

@@ -33,6 +33,7 @@ import type { RightsPlace } from "./people/effective.js";
 import { PopupEditing } from "./popup-editing.js";
 import { Publishing } from "./publishing.js";
 import { SignIns } from "./sign-ins.js";
+import { StyleCopies } from "./style-copies.js";
 import { StylePanel } from "./style-panel.js";
 import { TreeActions } from "./tree-actions.js";
 import { EditableTree } from "./tree-editing.js";
@@ -178,12 +179,15 @@ export class Console {
     );
     const popups = new PopupEditing({ place, server, edits, changes, map, rows, dialogs });
     const popup = (mapId: MapId, item: TreeItem) => void popups.open(mapId, item);
+    const copies = new StyleCopies({ t, edits, server, changes, visuals, drafts: style });
     this.actions = new TreeActions({
       place,
       map,
+      layers,
       rows,
       menu,
       style,
+      copies,
       changes,
       turns,
       dialogs,

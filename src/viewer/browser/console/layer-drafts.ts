@@ -42,6 +42,15 @@ export class LayerDrafts<Value> {
     this.kept.remove(this.nameOf(layerId));
   }
 
+  /** Discards the draft of a layer. @returns brings it back, if there is no other by then */
+  putAside(layerId: number): () => void {
+    const draft = this.of(layerId);
+    this.discard(layerId);
+    return () => {
+      if (draft && !this.of(layerId)) this.set(layerId, draft);
+    };
+  }
+
   /** From here on a draft is meant for a layer that has this. */
   rebase(layerId: number, base: string): void {
     const draft = this.of(layerId);

@@ -2,13 +2,13 @@ import type { StartView } from "../first-view.js";
 import type { TreeElement, TreeItem } from "../layer-tree.js";
 import type { MapId, MapServer } from "../map-server.js";
 import { layersQuery } from "../paths.js";
-import { type BinEntry, inBin, restore } from "./bin.js";
+import { allInBin, type BinEntry, type Deleted, inBin, restore } from "./bin.js";
 import { Conflict, changeRead } from "./conflict.js";
 import type { Edits } from "./edits.js";
 import type { Read } from "./operations.js";
 import { isSamePopup, type Popup, popupIn, withPopup } from "./popup/settings.js";
 import { publicationOf, type ReadersSee, readersSee } from "./publication.js";
-import type { TreePlace } from "./tree-editing.js";
+import type { TreePlace } from "./tree-moves.js";
 
 /** A layer or folder, as it is now. */
 type Node = Pick<TreeElement, "name" | "parent_id" | "css_style" | "json">;
@@ -188,12 +188,15 @@ export class MapEdits {
     );
   }
 
-  /** Where what was deleted lies in the bin; undefined = it is not kept. */
-  inBin({ project, map }: MapId, { isFolder, element }: TreeItem): Promise<BinEntry | undefined> {
-    return inBin(this.edits, project, { kind: isFolder ? "folder" : "layer", code: element.code, map });
+  /** Where what was deleted lies in the bin, as far as it is kept. */
+  inBin({ project, map }: MapId, items: readonly TreeItem[]): Promise<readonly BinEntry[]> {
+    const deleted = items.map(
+      ({ isFolder, element }): Deleted => ({ kind: isFolder ? "folder" : "layer", code: element.code, map }),
+    );
+    return allInBin(this.edits, project, deleted);
   }
 
-  /** As `inBin`, of a map. */
+  /** As `inBin`, of a map; undefined = it is not kept. */
   mapInBin({ project, map }: MapId): Promise<BinEntry | undefined> {
     return inBin(this.edits, project, { kind: "map", code: map, map });
   }

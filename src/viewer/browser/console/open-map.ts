@@ -234,7 +234,7 @@ export class OpenMap {
     this.symbols.clear();
     this.isLate = false;
     const { focused } = rows;
-    rows.begin(mapId);
+    rows.begin(mapId, tree);
     const offer = { ...ownBase(project, listed), choice: this.base };
     layers.show(tree, offer, server.legends(mapId, this.symbols));
     layers.zoomed(canvas.view.view.zoom);

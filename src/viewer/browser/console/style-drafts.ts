@@ -31,6 +31,11 @@ export class StyleDrafts {
     this.drafts.discard(layerId);
   }
 
+  /** As `LayerDrafts.putAside`. */
+  putAside(layerId: number): () => void {
+    return this.drafts.putAside(layerId);
+  }
+
   /** From here on a draft is meant for a layer that has this. */
   rebase(layerId: number, base: string): void {
     this.drafts.rebase(layerId, base);

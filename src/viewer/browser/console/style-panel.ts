@@ -168,6 +168,25 @@ export class StylePanel implements StyledText {
     return this.drafts.isChanged(item.layerId, item.element.css_style ?? "") || this.visual.isChanged(item);
   }
 
+  /** Lets go what is not saved of a layer, which gets another style. @returns brings it back */
+  putAside(item: TreeItem): () => void {
+    const bringBack = [this.drafts.putAside(item.layerId), this.visual.putAside(item)];
+    const changed = () => {
+      if (this.isOpen(item)) {
+        this.events.preview(item, undefined);
+        this.tell(undefined);
+        this.render();
+        this.preview();
+      }
+      this.events.drafted(item);
+    };
+    changed();
+    return () => {
+      for (const each of bringBack) each();
+      changed();
+    };
+  }
+
   /** Another tab has written something: here it is seen when the layer is opened. */
   heard(name: string, text: string | null): void {
     this.drafts.heard(name, text, this.layerId);

@@ -1,32 +1,40 @@
 import { hasObjects, type TreeItem } from "../layer-tree.js";
+import type { LayersPanel } from "../layers-panel.js";
 import type { MapId } from "../map-server.js";
-import type { PopupMenu } from "../popup-menu.js";
+import type { MenuAction, PopupMenu } from "../popup-menu.js";
 import { confirmed } from "./confirmed.js";
 import { Conflict } from "./conflict.js";
 import type { Dialogs } from "./dialogs.js";
 import type { MapEdits } from "./map-edits.js";
 import { hasOwnObjects } from "./object-editing.js";
 import type { OpenMap } from "./open-map.js";
+import { hasStyle, type Pasted, type StyleCopies } from "./style-copies.js";
 import type { StylePanel } from "./style-panel.js";
+import type { EditableTree, TreeEditingEvents } from "./tree-editing.js";
 import {
   type DropPlace,
-  type EditableTree,
   itemIn,
-  placeAt,
+  layersIn,
+  type Move,
+  movesBy,
+  movesTo,
+  nextTo,
   type Step,
   siblingsOf,
-  stepTo,
-  type TreeEditingEvents,
-} from "./tree-editing.js";
+  topmost,
+} from "./tree-moves.js";
 import type { Turns } from "./turns.js";
+import { withEach } from "./with-each.js";
 import { isSame, type Workplace } from "./workplace.js";
 
 export interface TreeActionsParts {
   readonly place: Workplace;
   readonly map: OpenMap;
+  readonly layers: LayersPanel;
   readonly rows: EditableTree;
   readonly menu: PopupMenu;
   readonly style: StylePanel;
+  readonly copies: StyleCopies;
   readonly changes: MapEdits;
   readonly turns: Turns;
   readonly dialogs: Dialogs;
@@ -36,13 +44,13 @@ export interface TreeActionsParts {
   readonly popup: (map: MapId, item: TreeItem) => void;
 }
 
-/** Where something goes, told when its turn comes. */
-type Goal = (
-  roots: readonly TreeItem[],
-  item: TreeItem,
-) => { readonly target: TreeItem; readonly where: DropPlace } | undefined;
+/** What is moved where, told when its turn comes. */
+type Plan = (roots: readonly TreeItem[], items: readonly TreeItem[]) => readonly Move[];
 
-type MovedItem = { readonly element: Pick<TreeItem["element"], "id"> };
+/** Named before something is done with them; more are counted. */
+const mostNamed = 10;
+
+const idsOf = (items: readonly TreeItem[]): readonly number[] => items.map(({ element }) => element.id);
 
 /** What the user does with the layers and folders of a map. */
 export class TreeActions implements TreeEditingEvents {
@@ -62,15 +70,16 @@ export class TreeActions implements TreeEditingEvents {
     );
   }
 
-  step(map: MapId, item: TreeItem, to: Step, isHeld: boolean): void {
+  step(map: MapId, items: readonly TreeItem[], to: Step, isHeld: boolean): void {
     // A key that is held goes as fast as the server does.
-    if (!isHeld || this.parts.turns.areOver) this.move(map, item, (roots, moved) => stepTo(roots, moved, to));
+    if (isHeld && !this.parts.turns.areOver) return;
+    this.move(map, idsOf(items), (roots, moved) => movesBy(roots, moved, to), true);
   }
 
-  moveTo(map: MapId, item: TreeItem, target: TreeItem, where: DropPlace): void {
-    this.move(map, item, (roots) => {
+  moveTo(map: MapId, items: readonly TreeItem[], target: TreeItem, where: DropPlace): void {
+    this.move(map, idsOf(items), (roots, moved) => {
       const found = itemIn(roots, target.element.id);
-      return found && { target: found, where };
+      return found ? movesTo(roots, moved, found, where) : [];
     });
   }
 
@@ -82,45 +91,76 @@ export class TreeActions implements TreeEditingEvents {
     void this.parts.map.settled().catch((error: unknown) => this.parts.dialogs.tell(error));
   }
 
-  remove(map: MapId, item: TreeItem): void {
-    void this.removeAsked(map, item);
+  remove(map: MapId, items: readonly TreeItem[]): void {
+    void this.removeAsked(map, items);
   }
 
   openMenu(item: TreeItem, opener: HTMLElement): void {
-    const { menu, style, rows, dialogs, place, whoSees, popup } = this.parts;
+    const { menu, dialogs, place, rows } = this.parts;
     const { t } = dialogs.locale;
     const map = place.mapId;
     if (!map) return;
+    const items = rows.together(item);
+    const isOne = items.length === 1;
+    const label = isOne ? t("layerMenu", { name: item.title }) : t("selectedCount", { n: items.length });
+    const actions = isOne ? this.actionsOf(map, items[0]!) : this.actionsOfAll(map, items);
+    menu.open({ label, at: opener.getBoundingClientRect(), opener }, actions);
+  }
+
+  private actionsOf(map: MapId, item: TreeItem): readonly MenuAction[] {
+    const { style, copies, rows, dialogs, place, whoSees, popup } = this.parts;
+    const { t } = dialogs.locale;
     const siblings = siblingsOf(this.roots, item);
     const at = siblings.indexOf(item);
     const openStyle = () => {
       this.choose(item);
       style.focus();
     };
-    const openObjects = () => this.parts.map.openObjects(item);
-    const step = (to: Step) => this.step(map, item, to, false);
-    menu.open({ label: t("layerMenu", { name: item.title }), at: opener.getBoundingClientRect(), opener }, [
-      ...(item.isFolder ? [] : [{ icon: "brush" as const, label: t("styleOf"), press: openStyle }]),
-      ...(hasOwnObjects(item) ? [{ icon: "table" as const, label: t("objects"), press: openObjects }] : []),
-      ...(hasObjects(item)
-        ? [{ icon: "panel" as const, label: t("popup"), press: () => popup(map, item) }]
-        : []),
+    const step = (to: Step) => this.step(map, [item], to, false);
+    const offered: readonly (MenuAction | false)[] = [
+      !item.isFolder && { icon: "brush", label: t("styleOf"), press: openStyle },
+      hasStyle(item) && { icon: "copy", label: t("copyStyle"), press: () => void this.copyStyle(map, item) },
+      !item.isFolder && copies.fits(item) && this.pasting(map, [item]),
+      hasOwnObjects(item) && {
+        icon: "table",
+        label: t("objects"),
+        press: () => this.parts.map.openObjects(item),
+      },
+      hasObjects(item) && { icon: "panel", label: t("popup"), press: () => popup(map, item) },
       { icon: "pencil", label: t("rename"), press: () => rows.rename(map, item) },
-      ...(at > 0 ? [{ icon: "arrowUp" as const, label: t("moveUp"), press: () => step("up") }] : []),
-      ...(at < siblings.length - 1
-        ? [{ icon: "arrowDown" as const, label: t("moveDown"), press: () => step("down") }]
-        : []),
-      ...(place.mayAdminister && !item.isFolder
-        ? [
-            {
-              icon: "people" as const,
-              label: t("whoSees"),
-              press: () => whoSees(map, item.element.code),
-            },
-          ]
-        : []),
-      { icon: "trash", label: t("delete"), press: () => this.remove(map, item) },
-    ]);
+      at > 0 && { icon: "arrowUp", label: t("moveUp"), press: () => step("up") },
+      at < siblings.length - 1 && { icon: "arrowDown", label: t("moveDown"), press: () => step("down") },
+      place.mayAdminister &&
+        !item.isFolder && {
+          icon: "people",
+          label: t("whoSees"),
+          press: () => whoSees(map, item.element.code),
+        },
+      { icon: "check", label: t("select"), press: () => rows.select(item) },
+      { icon: "trash", label: t("delete"), press: () => this.remove(map, [item]) },
+    ];
+    return offered.filter((action) => action !== false);
+  }
+
+  /** @param items several */
+  private actionsOfAll(map: MapId, items: readonly TreeItem[]): readonly MenuAction[] {
+    const { layers, copies, dialogs } = this.parts;
+    const { t } = dialogs.locale;
+    const pastable = layersIn(items).filter((item) => copies.fits(item));
+    return [
+      { icon: "eye", label: t("switchOn"), press: () => layers.switch(items, true) },
+      { icon: "eyeOff", label: t("switchOff"), press: () => layers.switch(items, false) },
+      ...(pastable.length > 0 ? [this.pasting(map, pastable)] : []),
+      { icon: "arrowUp", label: t("moveUp"), press: () => this.step(map, items, "up", false) },
+      { icon: "arrowDown", label: t("moveDown"), press: () => this.step(map, items, "down", false) },
+      { icon: "close", label: t("clearSelection"), press: () => this.parts.rows.clearSelection() },
+      { icon: "trash", label: t("delete"), press: () => this.remove(map, items) },
+    ];
+  }
+
+  private pasting(map: MapId, items: readonly TreeItem[]): MenuAction {
+    const { t } = this.parts.dialogs.locale;
+    return { icon: "paste", label: t("pasteStyle"), press: () => void this.pasteStyle(map, items) };
   }
 
   private get roots(): readonly TreeItem[] {
@@ -161,36 +201,112 @@ export class TreeActions implements TreeEditingEvents {
     });
   }
 
-  /** Moves an item to where `goal` says when its turn comes. */
-  private move(map: MapId, { element: { id } }: MovedItem, goal: Goal): void {
+  /**
+   * Moves items to where `plan` says when its turn comes.
+   * @param isStep whether those that have moved would move again if it is done once more
+   */
+  private move(map: MapId, ids: readonly number[], plan: Plan, isStep = false): void {
+    const all = new Set(ids);
+    const moved = new Set<number>();
     const change = async () => {
       const roots = isSame(this.parts.place.mapId, map) ? this.roots : [];
-      const item = itemIn(roots, id);
-      const found = item && goal(roots, item);
-      const place = found && placeAt(roots, item, found.target, found.where);
-      if (place) await this.parts.changes.move(map, item, place);
+      for (const { item, place } of plan(roots, topmost(roots, all))) {
+        await this.parts.changes.move(map, item, place);
+        moved.add(item.element.id);
+      }
     };
-    void this.edit(map, change, id, () => this.move(map, { element: { id } }, goal));
+    const again = () => this.move(map, isStep ? ids.filter((id) => !moved.has(id)) : ids, plan, isStep);
+    void this.edit(map, change, ids[0], again);
   }
 
-  private async removeAsked(map: MapId, item: TreeItem): Promise<void> {
+  private async copyStyle(map: MapId, item: TreeItem): Promise<void> {
+    const { copies, dialogs } = this.parts;
+    try {
+      await copies.copy(map, item);
+      dialogs.toasts.show(dialogs.locale.t("styleCopied", { name: item.title }), "good");
+    } catch (error) {
+      dialogs.tell(error);
+    }
+  }
+
+  /** Gives layers the copied style, with a way back. */
+  private async pasteStyle(
+    map: MapId,
+    items: readonly TreeItem[],
+    style = this.parts.copies.copied,
+  ): Promise<void> {
+    if (!style) return;
+    const { copies, dialogs } = this.parts;
+    const { t } = dialogs.locale;
+    const pasted: Pasted[] = [];
+    const overtaken: TreeItem[] = [];
+    const paste = async (item: TreeItem) => {
+      pasted.push(await copies.paste(map, item, style));
+    };
+    const now = (item: TreeItem) => itemIn(this.roots, item.element.id) ?? item;
+    const again = () => void this.pasteStyle(map, overtaken.map(now), style);
+    await this.edit(map, () => withEach(items, paste, overtaken), undefined, again);
+    if (pasted.length === 0) return;
+    const names = { n: pasted.length, name: pasted[0]!.item.title, from: style.of.title };
+    const told = [t("stylePasted", names), ...new Set(pasted.flatMap(({ notes }) => notes))];
+    const undo = () => void this.edit(map, () => withEach(pasted, (one) => one.undo()));
+    dialogs.toasts.show(told.join(" "), "plain", { label: t("undo"), press: undo });
+  }
+
+  private async removeAsked(map: MapId, items: readonly TreeItem[]): Promise<void> {
     const { dialogs, changes } = this.parts;
     const { t } = dialogs.locale;
-    const name = item.title;
-    const isSure = await confirmed(dialogs, {
-      title: t("deleteLayer", { name }),
-      text: t(item.isFolder ? "deleteFolderText" : "deleteLayerText", { name }),
-      action: t("delete"),
-    });
-    if (!isSure) return;
+    const [first] = items;
+    if (!first || !(await confirmed(dialogs, this.question(items)))) return;
     const { roots } = this;
-    const now = itemIn(roots, item.element.id) ?? item;
-    const next = stepTo(roots, now, "down") ?? stepTo(roots, now, "up") ?? stepTo(roots, now, "out");
-    const isGone = await this.edit(map, () => changes.remove(map, item), next?.target.element.id);
-    if (!isGone) return;
-    const entry = await changes.inBin(map, item).catch(() => undefined);
-    if (entry === undefined) return;
-    const restore = () => void this.edit(map, () => changes.restore(map, entry), item.element.id);
-    dialogs.toasts.show(t("deletedName", { name }), "plain", { label: t("undo"), press: restore });
+    const ids = new Set(idsOf(items));
+    const now = itemIn(roots, first.element.id) ?? first;
+    const next = nextTo(roots, now, (item) => !ids.has(item.element.id));
+    const gone: TreeItem[] = [];
+    await this.edit(map, () => this.removeAll(map, items, gone), next?.element.id);
+    if (gone.length === 0) return;
+    const entries = await changes.inBin(map, gone).catch(() => []);
+    if (entries.length === 0) return;
+    // What is made from others comes back after them.
+    const restore = () => withEach(entries.toReversed(), (entry) => changes.restore(map, entry));
+    const undo = () => void this.edit(map, restore, first.element.id);
+    const told =
+      gone.length === 1
+        ? t("deletedName", { name: gone[0]!.title })
+        : t("deletedSelected", { n: gone.length });
+    dialogs.toasts.show(told, "plain", { label: t("undo"), press: undo });
+  }
+
+  private question(items: readonly TreeItem[]): Parameters<typeof confirmed>[1] {
+    const { t } = this.parts.dialogs.locale;
+    const [first] = items;
+    const action = t("delete");
+    if (items.length === 1 && first) {
+      const name = first.title;
+      const text = t(first.isFolder ? "deleteFolderText" : "deleteLayerText", { name });
+      return { title: t("deleteLayer", { name }), text, action };
+    }
+    const n = items.length;
+    const names = items.slice(0, mostNamed).map(({ title }) => title);
+    const named = `${names.join(", ")}${n > mostNamed ? ", …" : "."}`;
+    return { title: t("deleteSelected", { n }), text: `${named} ${t("deleteSelectedText")}`, action };
+  }
+
+  /** Deletes items. A layer that others of them are made from goes after these. @param gone gets those that are deleted */
+  private async removeAll(map: MapId, items: readonly TreeItem[], gone: TreeItem[]): Promise<void> {
+    for (let left = items; ; ) {
+      const stuck: TreeItem[] = [];
+      const remove = async (item: TreeItem) => {
+        await this.parts.changes.remove(map, item);
+        gone.push(item);
+      };
+      try {
+        await withEach(left, remove, stuck);
+        return;
+      } catch (error) {
+        if (stuck.length === 0 || stuck.length === left.length) throw error;
+        left = stuck;
+      }
+    }
   }
 }

@@ -1,38 +1,31 @@
 import { button, h, icon } from "../dom.js";
-import type { TreeItem } from "../layer-tree.js";
+import type { LayerTree, TreeItem } from "../layer-tree.js";
 import type { MapId } from "../map-server.js";
 import type { Translate } from "../texts.js";
 import type { TreeEditing, TreeRow } from "../tree-view.js";
+import { type SelectableRow, SelectedRows } from "./selected-rows.js";
+import { dragRows } from "./tree-drag.js";
+import type { DropPlace, Step } from "./tree-moves.js";
+import { isSame } from "./workplace.js";
 
-/** Rows of the tree that can be chosen, renamed, moved and deleted, by pointer and by keys. */
-
-/** Where an item goes: among the children of a parent, from 1. */
-export interface TreePlace {
-  /** 0 = the map. */
-  readonly parentId: number;
-  readonly sort: number;
-}
+/** Rows of the tree that can be chosen, selected, renamed, moved and deleted, by pointer and by keys. */
 
 /** What is asked for is of the map whose row it was, which may no longer be the one that is shown. */
 export interface TreeEditingEvents {
   choose(item: TreeItem): void;
   rename(map: MapId, item: TreeItem, name: string): void;
-  remove(map: MapId, item: TreeItem): void;
+  remove(map: MapId, items: readonly TreeItem[]): void;
   /** @param isHeld whether it comes again because the key is held down */
-  step(map: MapId, item: TreeItem, to: Step, isHeld: boolean): void;
-  /** Moves an item before or after another one, or into a folder. */
-  moveTo(map: MapId, item: TreeItem, target: TreeItem, where: DropPlace): void;
+  step(map: MapId, items: readonly TreeItem[], to: Step, isHeld: boolean): void;
+  /** Moves items, in their order, before or after another one, or into a folder. */
+  moveTo(map: MapId, items: readonly TreeItem[], target: TreeItem, where: DropPlace): void;
+  openMenu(item: TreeItem, opener: HTMLElement): void;
   /** Whether something of the item is not saved. */
   hasDraft(item: TreeItem): boolean;
   /** The rows can be made anew: nothing is written or dragged any more. */
   settled(): void;
 }
-export type DropPlace = "before" | "after" | "inside";
-/** Among the siblings; into the folder above; or behind the folder that it is in. */
-export type Step = "up" | "down" | "in" | "out";
 
-/** A press that moves less is a click. */
-const leastPixels = 4;
 const steps: Readonly<Record<string, Step>> = {
   ArrowUp: "up",
   ArrowDown: "down",
@@ -42,7 +35,8 @@ const steps: Readonly<Record<string, Step>> = {
 
 export class EditableTree implements TreeEditing {
   readonly empty: string;
-  private rows = new Map<number, TreeRow & { readonly choose: HTMLButtonElement }>();
+  private readonly selected: SelectedRows;
+  private rows = new Map<number, TreeRow & SelectableRow>();
   private make: (id: number) => void = () => undefined;
   private chosen: number | undefined;
   private map: MapId | undefined;
@@ -55,12 +49,26 @@ export class EditableTree implements TreeEditing {
     private readonly events: () => TreeEditingEvents,
   ) {
     this.empty = t("emptyMapHint");
+    this.selected = new SelectedRows(t, {
+      rows: () => this.rows.values(),
+      mark: (row) => this.markSelected(row),
+      focus: (id) => this.focus(id),
+      menu: (item, opener) => this.events().openMenu(item, opener),
+    });
   }
 
-  /** Forgets the rows: others will be made. A name that is being written is kept. @param map undefined = none is open */
-  begin(map: MapId | undefined): void {
+  get bar(): HTMLElement {
+    return this.selected.bar;
+  }
+
+  /**
+   * Forgets the rows: others will be made. A name that is being written is kept, and so is what is selected in the map.
+   * @param map undefined = none is open
+   */
+  begin(map: MapId | undefined, tree?: LayerTree): void {
     this.endRename?.(true);
     this.rows.clear();
+    this.selected.begin(tree, map !== undefined && isSame(this.map, map));
     this.map = map;
   }
 
@@ -85,31 +93,73 @@ export class EditableTree implements TreeEditing {
     if (!map) return;
     const choose = button(
       { class: "tree-name tree-choose", title: t("renameHint") },
-      () => this.events().choose(item),
+      (event) => {
+        if (!this.selected.press(event, item, row, this.chosen)) this.events().choose(item);
+      },
       item.title,
     );
-    choose.addEventListener("dblclick", () => this.rename(map, item));
+    choose.addEventListener("dblclick", ({ shiftKey, ctrlKey, metaKey }) => {
+      if (!shiftKey && !ctrlKey && !metaKey && !this.selected.has(item)) this.rename(map, item);
+    });
+    this.selected.selectable(choose, item);
     name.replaceWith(choose);
     input.setAttribute("aria-label", t("showLayer", { name: item.title }));
     const grip = h("span", { class: "tree-grip", "aria-hidden": "true", title: t("moveHint") }, icon("grip"));
     row.prepend(grip);
-    row.dataset.layer = String(item.element.id);
-    row.addEventListener("keydown", (event) => this.key(event, map, item));
-    this.drag(grip, row, { map, item });
-    this.rows.set(item.element.id, { ...parts, choose });
+    row.addEventListener("keydown", (event) => this.key(event, map, { item, row }));
+    dragRows(grip, row, {
+      begun: () => {
+        this.isDragging = true;
+      },
+      items: () => this.together(item),
+      rowOf: (id) => this.rows.get(id),
+      dropped: (target, where) => this.events().moveTo(map, this.together(item), target, where),
+      ended: () => {
+        this.isDragging = false;
+        this.events().settled();
+      },
+    });
+    const made = { ...parts, choose };
+    this.rows.set(item.element.id, made);
     if (item.element.id === this.chosen) this.mark(this.chosen, true);
-    this.markDraft(item);
+    this.markSelected(made);
+  }
+
+  /** What something that is done with an item is done with: all that is selected, if the item is. */
+  together(item: TreeItem): readonly TreeItem[] {
+    return this.selected.together(item);
+  }
+
+  /** Begins to select by plain presses. */
+  select(item: TreeItem): void {
+    this.selected.select(item);
+  }
+
+  clearSelection(): void {
+    this.selected.clear();
   }
 
   /** Shows whether something of the item is not saved. */
   markDraft(item: TreeItem): void {
-    const choose = this.rows.get(item.element.id)?.choose;
-    if (!choose) return;
+    const found = this.rows.get(item.element.id);
+    if (found) this.describe(found);
+  }
+
+  private markSelected(found: SelectableRow): void {
+    found.row.classList.toggle("selected", this.selected.has(found.item));
+    this.describe(found);
+  }
+
+  private describe({ item, choose }: SelectableRow): void {
     const isDraft = this.events().hasDraft(item);
+    const told = [
+      ...(this.selected.has(item) ? [this.t("isSelected")] : []),
+      ...(isDraft ? [this.t("notSaved")] : []),
+    ].join(", ");
     choose.classList.toggle("tree-draft", isDraft);
-    if (isDraft) choose.setAttribute("aria-description", this.t("notSaved"));
-    else choose.removeAttribute("aria-description");
     choose.title = isDraft ? this.t("notSaved") : this.t("renameHint");
+    if (told) choose.setAttribute("aria-description", told);
+    else choose.removeAttribute("aria-description");
   }
 
   /** Marks the row of the item as the one that is worked on; undefined = none. */
@@ -168,125 +218,18 @@ export class EditableTree implements TreeEditing {
     field.select();
   }
 
-  private key(event: KeyboardEvent, map: MapId, item: TreeItem): void {
+  private key(
+    event: KeyboardEvent,
+    map: MapId,
+    { item, row }: { readonly item: TreeItem; readonly row: HTMLElement },
+  ): void {
     const { key, altKey } = event;
     const step = altKey ? steps[key] : undefined;
     if (key === "F2") this.rename(map, item);
-    else if (key === "Delete") this.events().remove(map, item);
-    else if (step) this.events().step(map, item, step, event.repeat);
-    else return;
+    else if (key === "Delete") this.events().remove(map, this.together(item));
+    else if (step) this.events().step(map, this.together(item), step, event.repeat);
+    else if (!this.selected.key(event, item, row, this.chosen)) return;
     event.preventDefault();
     event.stopPropagation();
   }
-
-  private drag(
-    grip: HTMLElement,
-    row: HTMLElement,
-    { map, item }: { readonly map: MapId; readonly item: TreeItem },
-  ): void {
-    let from: number | undefined;
-    let target: { readonly item: TreeItem; readonly where: DropPlace } | undefined;
-    const unmark = () => {
-      for (const marked of document.querySelectorAll<HTMLElement>("[data-drop]")) delete marked.dataset.drop;
-    };
-    const end = (isDropped: boolean) => {
-      if (from === undefined) return;
-      from = undefined;
-      this.isDragging = false;
-      row.classList.remove("dragged");
-      unmark();
-      if (isDropped && target) this.events().moveTo(map, item, target.item, target.where);
-      target = undefined;
-      this.events().settled();
-    };
-    grip.addEventListener("pointerdown", (event) => {
-      if (event.button !== 0) return;
-      from = event.clientY;
-      this.isDragging = true;
-      grip.setPointerCapture(event.pointerId);
-      event.preventDefault();
-    });
-    const follow = (event: PointerEvent) => {
-      if (from === undefined || Math.abs(event.clientY - from) < leastPixels) return;
-      row.classList.add("dragged");
-      unmark();
-      const below = document.elementFromPoint(row.getBoundingClientRect().left + 40, event.clientY);
-      const over = below?.closest<HTMLElement>(".tree-row");
-      const found = over ? this.rows.get(Number(over.dataset.layer)) : undefined;
-      target = found ? this.targetAt(found, event.clientY, item) : undefined;
-      if (target && over) over.dataset.drop = target.where;
-    };
-    grip.addEventListener("pointermove", follow);
-    grip.addEventListener("pointerup", (event) => {
-      follow(event);
-      end(true);
-    });
-    grip.addEventListener("pointercancel", () => end(false));
-    grip.addEventListener("lostpointercapture", () => end(false));
-  }
-
-  private targetAt({ item, row }: TreeRow, y: number, dragged: TreeItem) {
-    if (holds(dragged, item)) return undefined;
-    const { top, height } = row.getBoundingClientRect();
-    const part = (y - top) / height;
-    const where: DropPlace =
-      item.isFolder && part > 0.3 && part < 0.7 ? "inside" : part < 0.5 ? "before" : "after";
-    return { item, where };
-  }
-}
-
-/** Whether an item is another one, or lies in it. */
-const holds = (one: TreeItem, other: TreeItem): boolean =>
-  one === other || one.children.some((child) => holds(child, other));
-
-/** Where a step leads; undefined = nowhere. */
-export function stepTo(
-  roots: readonly TreeItem[],
-  item: TreeItem,
-  to: Step,
-): { readonly target: TreeItem; readonly where: DropPlace } | undefined {
-  const siblings = siblingsOf(roots, item);
-  const at = siblings.indexOf(item);
-  const parent = item.element.parent_id;
-  const target = {
-    up: siblings[at - 1],
-    down: siblings[at + 1],
-    in: siblings.slice(0, at).findLast(({ isFolder }) => isFolder),
-    out: itemIn(roots, parent),
-  }[to];
-  const where = { up: "before", down: "after", in: "inside", out: "after" } as const;
-  return target && { target, where: where[to] };
-}
-
-/** The item of an element. */
-export function itemIn(roots: readonly TreeItem[], id: number): TreeItem | undefined {
-  for (const item of roots) {
-    const found = item.element.id === id ? item : itemIn(item.children, id);
-    if (found) return found;
-  }
-  return undefined;
-}
-
-/** The siblings of an item, itself among them, from the top. */
-export function siblingsOf(roots: readonly TreeItem[], item: TreeItem): readonly TreeItem[] {
-  const find = (items: readonly TreeItem[]): readonly TreeItem[] | undefined =>
-    items.includes(item)
-      ? items
-      : items.map(({ children }) => find(children)).find((found) => found !== undefined);
-  return find(roots) ?? [];
-}
-
-/** The place of an item that goes before or after another one, or into it; undefined = it is there already. */
-export function placeAt(
-  roots: readonly TreeItem[],
-  item: TreeItem,
-  target: TreeItem,
-  where: DropPlace,
-): TreePlace | undefined {
-  if (where === "inside") return { parentId: target.element.id, sort: target.children.length + 1 };
-  const siblings = siblingsOf(roots, target);
-  const others = siblings.filter((one) => one !== item);
-  const at = others.indexOf(target) + (where === "after" ? 1 : 0);
-  if (siblings.indexOf(item) === at) return undefined;
-  return { parentId: target.element.parent_id, sort: at + 1 };
 }

@@ -255,7 +255,8 @@ export const french: Texts = {
   dismiss: "Retirer {name} de la liste",
   delete: "Supprimer",
   rename: "Renommer",
-  renameHint: "Cliquer pour le style, deux fois ou F2 pour renommer",
+  renameHint:
+    "Cliquer pour le style, deux fois ou F2 pour renommer ; Maj ou Ctrl pour en sélectionner plusieurs",
   renameLayer: "Nouveau nom de {name}",
   moveUp: "Monter",
   moveDown: "Descendre",
@@ -265,8 +266,30 @@ export const french: Texts = {
   deleteLayerText: "La couche est supprimée avec tous ses objets.",
   deleteFolderText: "Le dossier est supprimé avec toutes ses couches.",
   deletedName: "{name} : suppression effectuée.",
+  select: "Sélectionner",
+  isSelected: "sélectionné",
+  actions: "Actions",
+  selectedCount: { one: "{n} sélectionné", other: "{n} sélectionnés" },
+  clearSelection: "Effacer la sélection",
+  switchOn: "Afficher",
+  switchOff: "Masquer",
+  deleteSelected: { one: "Supprimer {n} élément ?", other: "Supprimer {n} éléments ?" },
+  deleteSelectedText:
+    "Les couches sont supprimées avec tous leurs objets, les dossiers avec toutes leurs couches.",
+  deletedSelected: { one: "{n} élément supprimé.", other: "{n} éléments supprimés." },
   undo: "Annuler",
   styleOf: "Style",
+  copyStyle: "Copier le style",
+  pasteStyle: "Coller le style",
+  styleCopied: "Le style de {name} est copié. Collez-le par le menu d’une autre couche.",
+  stylePasted: {
+    one: "{name} a maintenant le style de {from}.",
+    other: "{n} couches ont maintenant le style de {from}.",
+  },
+  pasteNoColumn:
+    "{name} n’a pas les colonnes d’après lesquelles {from} est dessinée ({columns}) : elle a le style simple.",
+  pasteNoLabel: "{name} n’a pas de colonne {columns} pour les étiquettes.",
+  pasteRefused: "{name} ne peut pas être dessinée ainsi d’après ses valeurs : elle a le style simple.",
   styleSimple: "Simple",
   styleFill: "Remplissage",
   styleOutline: "Contour",
@@ -509,6 +532,7 @@ export const french: Texts = {
   conflictPlace: "Quelqu’un d’autre a déplacé {name} entre-temps.",
   conflictStyle:
     "Quelqu’un d’autre a modifié ce style entre-temps. Votre texte est gardé : enregistrez-le encore une fois pour remplacer le sien.",
+  conflictPaste: "Quelqu’un d’autre a modifié le style de {name} entre-temps. Il reste comme il est.",
   conflictDelete:
     "Quelqu’un d’autre a modifié {name} entre-temps. Rien n’a été supprimé : regardez de nouveau.",
   conflictPublic: "Quelqu’un d’autre a changé entre-temps qui voit cette carte.",

@@ -117,6 +117,12 @@ export class VisualWork {
     this.drafts.discard(layerId);
   }
 
+  /** As `LayerDrafts.putAside`. */
+  putAside({ layerId }: TreeItem): () => void {
+    if (layerId === this.item?.layerId) this.stop();
+    return this.drafts.putAside(layerId);
+  }
+
   /** Another tab has written something. @param open layer whose draft is looked at here */
   heard(name: string, text: string | null, open: number | undefined): void {
     this.drafts.heard(name, text, open);
