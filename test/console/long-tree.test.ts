@@ -45,6 +45,24 @@ t.test("a long tree is worked on as a short one", async (t) => {
   for (let presses = 0; presses < 150; presses++) await page.keyboard.press("Shift+Tab");
   const reached = await page.evaluate<string>("document.activeElement.closest('.tree-row').textContent");
   t.ok(Number(/l(\d+)/.exec(reached)?.[1]) < count - 30, reached);
+
+  // What is selected need not have been made.
+  const first = page.locator(".tree-row").first();
+  await first.scrollIntoViewIfNeeded();
+  await first.locator(".tree-choose").click({ modifiers: ["Control"] });
+  await last.scrollIntoViewIfNeeded();
+  await last.locator(".tree-choose").click({ modifiers: ["Shift"] });
+  t.equal(await page.textContent(".selection-bar [role=status]"), `${count} selected`);
+  t.ok((await rows()) < count - 50, `${await rows()} are made`);
+  await page
+    .locator(".tree-row")
+    .nth(count / 2)
+    .scrollIntoViewIfNeeded();
+  const middle = page.locator(".tree-row").nth(count / 2);
+  await middle.locator(".tree-choose").waitFor();
+  t.match(await middle.getAttribute("class"), /selected/, "it is seen when its row is made");
+  await middle.locator("input").uncheck();
+  await soon(t).equal(() => page.textContent(".layers-header .pill"), `0 of ${count} on`);
   t.same(problems, []);
   await page.context().close();
 });

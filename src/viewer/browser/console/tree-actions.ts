@@ -8,13 +8,14 @@ import type { Dialogs } from "./dialogs.js";
 import type { MapEdits } from "./map-edits.js";
 import { hasOwnObjects } from "./object-editing.js";
 import type { OpenMap } from "./open-map.js";
-import { hasStyle, type Pasted, type StyleCopies } from "./style-copies.js";
+import { removalQuestion } from "./removal-question.js";
+import { StyleActions } from "./style-actions.js";
+import type { StyleCopies } from "./style-copies.js";
 import type { StylePanel } from "./style-panel.js";
 import type { EditableTree, TreeEditingEvents } from "./tree-editing.js";
 import {
   type DropPlace,
   itemIn,
-  layersIn,
   type Move,
   movesBy,
   movesTo,
@@ -47,14 +48,20 @@ export interface TreeActionsParts {
 /** What is moved where, told when its turn comes. */
 type Plan = (roots: readonly TreeItem[], items: readonly TreeItem[]) => readonly Move[];
 
-/** Named before something is done with them; more are counted. */
-const mostNamed = 10;
-
 const idsOf = (items: readonly TreeItem[]): readonly number[] => items.map(({ element }) => element.id);
 
 /** What the user does with the layers and folders of a map. */
 export class TreeActions implements TreeEditingEvents {
-  constructor(private readonly parts: TreeActionsParts) {}
+  private readonly looks: StyleActions;
+
+  constructor(private readonly parts: TreeActionsParts) {
+    const { copies, dialogs } = parts;
+    this.looks = new StyleActions({
+      ...{ copies, dialogs },
+      edit: (map, change, again) => this.edit(map, change, undefined, again),
+      now: (item) => itemIn(this.roots, item.element.id) ?? item,
+    });
+  }
 
   choose(item: TreeItem): void {
     this.parts.map.openStyle(item);
@@ -108,7 +115,7 @@ export class TreeActions implements TreeEditingEvents {
   }
 
   private actionsOf(map: MapId, item: TreeItem): readonly MenuAction[] {
-    const { style, copies, rows, dialogs, place, whoSees, popup } = this.parts;
+    const { style, rows, dialogs, place, whoSees, popup } = this.parts;
     const { t } = dialogs.locale;
     const siblings = siblingsOf(this.roots, item);
     const at = siblings.indexOf(item);
@@ -119,8 +126,8 @@ export class TreeActions implements TreeEditingEvents {
     const step = (to: Step) => this.step(map, [item], to, false);
     const offered: readonly (MenuAction | false)[] = [
       !item.isFolder && { icon: "brush", label: t("styleOf"), press: openStyle },
-      hasStyle(item) && { icon: "copy", label: t("copyStyle"), press: () => void this.copyStyle(map, item) },
-      !item.isFolder && copies.fits(item) && this.pasting(map, [item]),
+      this.looks.copying(map, item),
+      this.looks.pasting(map, [item]),
       hasOwnObjects(item) && {
         icon: "table",
         label: t("objects"),
@@ -144,23 +151,18 @@ export class TreeActions implements TreeEditingEvents {
 
   /** @param items several */
   private actionsOfAll(map: MapId, items: readonly TreeItem[]): readonly MenuAction[] {
-    const { layers, copies, dialogs } = this.parts;
+    const { layers, dialogs } = this.parts;
     const { t } = dialogs.locale;
-    const pastable = layersIn(items).filter((item) => copies.fits(item));
+    const pasting = this.looks.pasting(map, items);
     return [
       { icon: "eye", label: t("switchOn"), press: () => layers.switch(items, true) },
       { icon: "eyeOff", label: t("switchOff"), press: () => layers.switch(items, false) },
-      ...(pastable.length > 0 ? [this.pasting(map, pastable)] : []),
+      ...(pasting ? [pasting] : []),
       { icon: "arrowUp", label: t("moveUp"), press: () => this.step(map, items, "up", false) },
       { icon: "arrowDown", label: t("moveDown"), press: () => this.step(map, items, "down", false) },
       { icon: "close", label: t("clearSelection"), press: () => this.parts.rows.clearSelection() },
       { icon: "trash", label: t("delete"), press: () => this.remove(map, items) },
     ];
-  }
-
-  private pasting(map: MapId, items: readonly TreeItem[]): MenuAction {
-    const { t } = this.parts.dialogs.locale;
-    return { icon: "paste", label: t("pasteStyle"), press: () => void this.pasteStyle(map, items) };
   }
 
   private get roots(): readonly TreeItem[] {
@@ -219,45 +221,11 @@ export class TreeActions implements TreeEditingEvents {
     void this.edit(map, change, ids[0], again);
   }
 
-  private async copyStyle(map: MapId, item: TreeItem): Promise<void> {
-    const { copies, dialogs } = this.parts;
-    try {
-      await copies.copy(map, item);
-      dialogs.toasts.show(dialogs.locale.t("styleCopied", { name: item.title }), "good");
-    } catch (error) {
-      dialogs.tell(error);
-    }
-  }
-
-  /** Gives layers the copied style, with a way back. */
-  private async pasteStyle(
-    map: MapId,
-    items: readonly TreeItem[],
-    style = this.parts.copies.copied,
-  ): Promise<void> {
-    if (!style) return;
-    const { copies, dialogs } = this.parts;
-    const { t } = dialogs.locale;
-    const pasted: Pasted[] = [];
-    const overtaken: TreeItem[] = [];
-    const paste = async (item: TreeItem) => {
-      pasted.push(await copies.paste(map, item, style));
-    };
-    const now = (item: TreeItem) => itemIn(this.roots, item.element.id) ?? item;
-    const again = () => void this.pasteStyle(map, overtaken.map(now), style);
-    await this.edit(map, () => withEach(items, paste, overtaken), undefined, again);
-    if (pasted.length === 0) return;
-    const names = { n: pasted.length, name: pasted[0]!.item.title, from: style.of.title };
-    const told = [t("stylePasted", names), ...new Set(pasted.flatMap(({ notes }) => notes))];
-    const undo = () => void this.edit(map, () => withEach(pasted, (one) => one.undo()));
-    dialogs.toasts.show(told.join(" "), "plain", { label: t("undo"), press: undo });
-  }
-
   private async removeAsked(map: MapId, items: readonly TreeItem[]): Promise<void> {
     const { dialogs, changes } = this.parts;
     const { t } = dialogs.locale;
     const [first] = items;
-    if (!first || !(await confirmed(dialogs, this.question(items)))) return;
+    if (!first || !(await confirmed(dialogs, removalQuestion(t, items)))) return;
     const { roots } = this;
     const ids = new Set(idsOf(items));
     const now = itemIn(roots, first.element.id) ?? first;
@@ -275,21 +243,6 @@ export class TreeActions implements TreeEditingEvents {
         ? t("deletedName", { name: gone[0]!.title })
         : t("deletedSelected", { n: gone.length });
     dialogs.toasts.show(told, "plain", { label: t("undo"), press: undo });
-  }
-
-  private question(items: readonly TreeItem[]): Parameters<typeof confirmed>[1] {
-    const { t } = this.parts.dialogs.locale;
-    const [first] = items;
-    const action = t("delete");
-    if (items.length === 1 && first) {
-      const name = first.title;
-      const text = t(first.isFolder ? "deleteFolderText" : "deleteLayerText", { name });
-      return { title: t("deleteLayer", { name }), text, action };
-    }
-    const n = items.length;
-    const names = items.slice(0, mostNamed).map(({ title }) => title);
-    const named = `${names.join(", ")}${n > mostNamed ? ", …" : "."}`;
-    return { title: t("deleteSelected", { n }), text: `${named} ${t("deleteSelectedText")}`, action };
   }
 
   /** Deletes items. A layer that others of them are made from goes after these. @param gone gets those that are deleted */
