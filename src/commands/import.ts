@@ -27,6 +27,7 @@ interface ImportOptions {
   readonly format?: string;
   readonly rasterBbox?: string;
   readonly encoding?: string;
+  readonly table?: string;
   readonly action: "replace" | "merge";
   readonly key?: string;
   readonly partial?: boolean;
@@ -73,6 +74,10 @@ export function register(program: Command, env: CommandEnvironment): void {
         .default("merge"),
     )
     .option("--encoding <name>", "of the texts, such as cp1251 (default: what the file says or looks like)")
+    .option(
+      "--table <name>",
+      "the one table, sheet or layer of the file that is imported (default: all of them)",
+    )
     .option("--key <column>", "merge by the values of the column of this code or name, instead of svc_id")
     .option("--partial", "leave out features that cannot be imported; else one of them fails the import")
     .option("--dry-run", "change nothing, only tell what the import would do")
@@ -138,8 +143,8 @@ async function importFiles(
     throw new UsageError('--raster-bbox: must be "BOX(x_min y_min,x_max y_max)".');
   const { languages } = map.project;
   const target = { language: languages[0], languages, idAlias: config.idAlias };
-  const { srs, encoding, action, key, partial = false, dryRun = false } = job;
-  const source = { files, srs, encoding, action, key, partial, dryRun, rasterBox };
+  const { srs, encoding, table, action, key, partial = false, dryRun = false } = job;
+  const source = { files, srs, encoding, table, action, key, partial, dryRun, rasterBox };
   const title = job.file === "-" ? undefined : titleOfFile(job.file);
   const started = performance.now();
   const transfer = createTransferHost(config, log);

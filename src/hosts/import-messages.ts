@@ -80,6 +80,12 @@ export interface ImportRequest extends HostAddress {
   readonly folder: string;
   /** Names of the files in the folder, made by the server; their extensions (lower case) decide the format. */
   readonly files: readonly string[];
+  /** What the client calls each of them. Tables are named by it; it is never part of a path. */
+  readonly clientNames: readonly string[];
+  /** Name of the only table that is read; absent = all of them. */
+  readonly table?: string;
+  /** Whether a file of several tables is refused, and `data.tables` lists them. */
+  readonly isOneTable?: boolean;
   /** Spatial reference of the data as the client gave it; absent = the file's own, else EPSG:4326. */
   readonly srs?: string;
   /** Text encoding as the client gave it; absent = what the file says, else what its bytes look like. */
@@ -155,6 +161,16 @@ export interface FileLayer {
   readonly encoding?: string;
   /** Whether the import takes it. */
   readonly isRead: boolean;
+}
+
+/** A table that can be imported by itself, as `data.tables` of a refusal lists it. */
+export interface FileTable {
+  readonly name: string;
+  readonly format: ImportFormat;
+  /** As GDAL names types of geometry; absent = it has none, or that is not known. */
+  readonly geometry_type?: string;
+  /** Absent = not known without reading it. */
+  readonly features?: number;
 }
 
 /** A file among those of an import. */

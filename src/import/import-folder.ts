@@ -19,6 +19,8 @@ export interface ImportFolder {
   readonly path: string;
   /** Names of the files in the folder: a number for each name of the client without its extension, and the extension. */
   readonly files: readonly string[];
+  /** Of the same files, as the client calls them, without their folders. */
+  readonly clientNames: readonly string[];
   /** Sentences on files of the client that are not in the folder. */
   readonly notes: readonly string[];
   /** What the names say; what an archive holds they do not. */
@@ -41,6 +43,7 @@ export async function makeImportFolder(tempDir: string, files: readonly ImportFi
   return {
     path,
     files: names,
+    clientNames: taken.map(({ name }) => basename(name.trim())),
     notes: notesOn(files.filter((file) => !taken.includes(file))),
     content: contentOf(names),
     remove: () => removeQuietly(path),

@@ -130,12 +130,14 @@ async function stage(
   lock: StagingLock,
   { target, source, folder, options: { signal, onProgress } }: Staging,
 ): Promise<Extract<ImportResponse, { ok: true }>> {
-  const { srs, encoding, rasterBox, partial = false } = source;
+  const { srs, encoding, table, oneTable = false, rasterBox, partial = false } = source;
   const { unpackedBytes, rasterBytes } = deps.config.transfer;
   const response = await deps.transfer.import(
     {
       folder: folder.path,
       files: folder.files,
+      clientNames: folder.clientNames,
+      isOneTable: oneTable,
       ...deps.db.address,
       stagingTable: lock.table,
       maxUnpackedBytes: unpackedBytes,
@@ -144,6 +146,7 @@ async function stage(
       ...(rasterBox ? { rasterBox } : {}),
       ...(srs === undefined || srs === "" ? {} : { srs }),
       ...(encoding === undefined || encoding === "" ? {} : { encoding }),
+      ...(table === undefined || table === "" ? {} : { table }),
     },
     {
       signal,

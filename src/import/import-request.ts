@@ -33,6 +33,10 @@ export interface ImportSource {
   readonly srs?: string | undefined;
   /** Text encoding; absent = what the file says, else what its bytes look like. */
   readonly encoding?: string | undefined;
+  /** Name of the table, sheet or layer that is imported; absent = all that there are. */
+  readonly table?: string | undefined;
+  /** Whether a file of several tables is refused, with their names. */
+  readonly oneTable?: boolean;
   /** For features; an image always replaces that of the layer. */
   readonly action: "replace" | "merge";
   /** Code of the column by whose values a merge finds the objects; absent = svc_id. */

@@ -31,14 +31,19 @@ export async function signIn(page: Page, login: string): Promise<void> {
 
 export interface Dropped {
   readonly name: string;
-  readonly text: string;
+  readonly text: string | Buffer;
 }
 
 /** Drops files on the page, as from a folder of the machine: they are over it first. */
 export async function drop(page: Page, ...files: readonly Dropped[]): Promise<void> {
+  const sent = files.map(({ name, text }) => ({
+    name,
+    bytes: Buffer.from(text as string).toString("base64"),
+  }));
   await page.evaluate(`(() => {
     const data = new DataTransfer();
-    for (const { name, text } of ${JSON.stringify(files)}) data.items.add(new File([text], name));
+    const bytesOf = (text) => Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
+    for (const { name, bytes } of ${JSON.stringify(sent)}) data.items.add(new File([bytesOf(bytes)], name));
     for (const type of ["dragenter", "dragover", "drop"])
       document.body.dispatchEvent(new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true }));
   })()`);

@@ -19,6 +19,8 @@ const junk =
 export interface Unpacked {
   /** Names in the folder. Files that had the same name before the extension have it here too. */
   readonly files: readonly string[];
+  /** What each of them is called in the archive, in the same order. */
+  readonly clientNames: readonly string[];
   /** Sentences on files that were left out. */
   readonly notes: readonly string[];
 }
@@ -46,7 +48,7 @@ export async function unpack({ folder, archive }: Place, budget: ByteBudget): Pr
     for (const [index, file] of wanted.entries()) await write(zip, file, join(folder, names[index]!));
     const others = zip.files.filter((file) => !wanted.includes(file) && !junk.test(file.name));
     const notes = others.length === 0 ? [] : [`Files of the archive that were not read: ${listed(others)}.`];
-    return { files: names, notes };
+    return { files: names, clientNames: wanted.map(({ name }) => name), notes };
   });
 }
 
@@ -75,7 +77,12 @@ export async function unpackKmz({ folder, archive }: Place, budget: ByteBudget):
       ...(linked.length > 0 ? ["Of the links, those to KML files of the KMZ file were followed."] : []),
       ...(others.length > 0 ? [`KML files of the KMZ file that were not read: ${listed(others)}.`] : []),
     ];
-    return { files: [nameOf(0), ...linked.map((_, index) => nameOf(index + 1))], notes };
+    const taken = [document, ...linked];
+    return {
+      files: taken.map((_, index) => nameOf(index)),
+      clientNames: taken.map(({ name }) => name),
+      notes,
+    };
   });
 }
 

@@ -3,7 +3,6 @@ import { extname, join } from "node:path";
 import { Failure, isDiskFull, noRoomText } from "../../src/errors.js";
 import {
   type FileFormat,
-  type ImportFormat,
   type ImportProgress,
   type ImportRequest,
   type ImportResponse,
@@ -17,11 +16,11 @@ import { type Unpacked, unpack, unpackKmz } from "./archive.js";
 import { requestedEncoding } from "./encodings.js";
 import { importRaster } from "./raster/import-raster.js";
 import { readerFor } from "./readers/formats.js";
-import type { Reader } from "./readers/reader.js";
 import { Refusal, refused } from "./refusal.js";
 import { RowSink } from "./sink.js";
 import { projectionFrom } from "./srs.js";
 import { StagingTable } from "./staging.js";
+import { type Dataset, requireOneTable, type Table, tableNamed, tablesOf } from "./tables.js";
 import { ByteBudget } from "./zip-archive.js";
 
 /**
@@ -67,10 +66,12 @@ type TellProgress = (progress: ImportProgress) => void;
 
 async function stage(request: ImportRequest, tell: TellProgress): Promise<ImportResponse> {
   const budget = new ByteBudget(request.maxUnpackedBytes);
-  const { files: unpacked, notes: archiveNotes } = await unpackAll(request, budget);
+  const { files: unpacked, clientNames, notes: archiveNotes } = await unpackAll(request, budget);
   const { files, image, notes: imageNotes } = imagesOf(unpacked);
   const notes = [...archiveNotes, ...imageNotes];
   if (image !== undefined) {
+    if (request.table !== undefined)
+      throw new Refusal("invalid_value", "An image has no tables.", { parameter: "table" });
     const { folder, rasterBox, maxRasterBytes } = request;
     const srs = request.srs || undefined;
     const imported = importRaster({
@@ -83,11 +84,14 @@ async function stage(request: ImportRequest, tell: TellProgress): Promise<Import
     });
     return { ...imported, notes: [...notes, ...imported.notes] };
   }
-  const { datasets, orphans } = datasetsOf(files);
+  const nameOf = (file: string) => clientNames[unpacked.indexOf(file)]!;
+  const { datasets: all, orphans } = datasetsOf(files, nameOf);
   const isGiven = request.srs !== undefined && request.srs !== "";
   const projection = isGiven ? projectionFrom(request.srs!) : undefined;
   const srs = { isGiven, transform: projection?.transform };
   const encoding = request.encoding === undefined ? undefined : requestedEncoding(request.encoding);
+  const only = await onlyTable(request, all, encoding);
+  const datasets = only ? [only.dataset] : all;
   const staging = await StagingTable.create(request, request.stagingTable);
   try {
     const sink = new RowSink(staging, { partial: request.partial, tell });
@@ -97,36 +101,67 @@ async function stage(request: ImportRequest, tell: TellProgress): Promise<Import
     for (const { name, format, read: readFile } of datasets) {
       sink.begin(srs.transform);
       const path = join(request.folder, name);
-      await readFile({ path, sink, srs, encoding, budget });
+      await readFile({ path, sink, srs, encoding, budget, table: only?.own });
       if (read.length < describedFiles) read.push({ format, layers: sink.described() });
     }
     projection?.requireMetres();
-    const title = datasets.length === 1 && sink.title ? { title: sink.title.slice(0, mostTitle) } : {};
-    return { ok: true, ...(await sink.finish()), ...title, files: read };
+    const title = only?.name ?? (datasets.length === 1 ? sink.title?.slice(0, mostTitle) : undefined);
+    return { ok: true, ...(await sink.finish()), ...(title && { title }), files: read };
   } finally {
     await staging.close();
   }
 }
 
+/**
+ * The table that is read, of files that may have several; undefined = all of them.
+ * @throws Refusal when there is none of that name, or one is wanted and there are several
+ */
+async function onlyTable(
+  { folder, table, isOneTable, maxUnpackedBytes }: ImportRequest,
+  datasets: readonly Dataset[],
+  encoding: string | undefined,
+): Promise<Table | undefined> {
+  if (table === undefined && !isOneTable) return undefined;
+  const tables = await tablesOf(datasets, ({ name }) => ({
+    ...{ path: join(folder, name), encoding },
+    // What is unpacked to look at it is unpacked once more to read it.
+    budget: new ByteBudget(maxUnpackedBytes),
+  }));
+  if (table !== undefined) return tableNamed(tables, table);
+  requireOneTable(tables);
+  return undefined;
+}
+
 /** Unpacks the archives. @returns the files that are none, and those of the archives */
-async function unpackAll({ folder, files }: ImportRequest, budget: ByteBudget): Promise<Unpacked> {
+async function unpackAll(
+  { folder, files, clientNames }: ImportRequest,
+  budget: ByteBudget,
+): Promise<Unpacked> {
   const notes: string[] = [];
-  let unpacked = files;
+  let unpacked = files.map((name, index) => ({ name, clientName: clientNames[index] ?? name }));
   // An archive may hold .kmz, which are archives too.
   for (const [extension, unpackOne] of [["zip", unpack] as const, ["kmz", unpackKmz] as const]) {
-    const others: string[] = [];
-    for (const name of unpacked) {
-      if (extensionOf(name) !== extension) {
-        others.push(name);
+    const others: typeof unpacked = [];
+    for (const file of unpacked) {
+      if (extensionOf(file.name) !== extension) {
+        others.push(file);
         continue;
       }
-      const archive = await unpackOne({ folder, archive: name }, budget);
-      others.push(...archive.files);
+      const archive = await unpackOne({ folder, archive: file.name }, budget);
+      for (const [index, name] of archive.files.entries()) {
+        // The document of a KMZ file is usually called doc.kml, which tells nothing.
+        const clientName = extension === "kmz" && index === 0 ? file.clientName : archive.clientNames[index]!;
+        others.push({ name, clientName });
+      }
       notes.push(...archive.notes);
     }
     unpacked = others;
   }
-  return { files: unpacked, notes };
+  return {
+    files: unpacked.map(({ name }) => name),
+    clientNames: unpacked.map(({ clientName }) => clientName),
+    notes,
+  };
 }
 
 /**
@@ -134,14 +169,14 @@ async function unpackAll({ folder, files }: ImportRequest, budget: ByteBudget): 
  * to.
  * @throws Refusal unsupported_format; import_failed when there are only parts
  */
-function datasetsOf(files: readonly string[]) {
+function datasetsOf(files: readonly string[], clientNameOf: (file: string) => string) {
   const mains = files.filter((name) => !isSidecar(name, files));
-  const datasets: { name: string; format: ImportFormat; read: Reader }[] = [];
+  const datasets: Dataset[] = [];
   const orphans: string[] = [];
   for (const name of mains) {
     const extension = extensionOf(name);
     const found = readerFor(extension);
-    if (found) datasets.push({ name, ...found });
+    if (found) datasets.push({ name, clientName: clientNameOf(name), ...found });
     else if (isImportable(extension)) orphans.push(extension);
     else {
       throw new Refusal(

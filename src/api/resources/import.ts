@@ -49,6 +49,14 @@ const importParameters = {
   encoding: text(
     "Character encoding of the texts, such as UTF-8, windows-1251 or cp866; default: what the file says or looks like.",
   ).optional(),
+  table: text(
+    "Name of the one table that is imported, of a file that has several: a table of a GeoPackage, a sheet of a workbook, a folder " +
+      "of a KML file, a file of an archive; default: all of them.",
+  ).optional(),
+  one_table: flag(
+    "Whether a file that has several tables with features is refused before they are read; `data.tables` of the error lists " +
+      "all its tables.",
+  ),
   action: actionParameter,
   key: text(
     "For a merge: code or name of the column by whose values objects are found, instead of svc_id. A value must not occur twice " +
@@ -108,6 +116,8 @@ async function importFile(
   const source: Omit<ImportSource, "files"> = {
     srs: sent.srs,
     encoding: sent.encoding,
+    table: sent.table,
+    oneTable: sent.one_table,
     action: sent.action,
     key: sent.key,
     partial: sent.partial,

@@ -1,3 +1,4 @@
+import { zipOf } from "../../support/zip.js";
 import { collection, feature, point, project, type Step, type World } from "../world.js";
 
 /** What operations take besides what other steps give them: boxes and coordinates, what a file is to have, how one is read. */
@@ -138,6 +139,18 @@ export const parameterSteps: readonly Step[] = [
       t.same(await names(), ["Ель"], "they are replaced");
       const [tree] = (await world.api("GET", `${shapes}/objects/?returnGeom=1`)).json;
       t.ok(isNear(tree.geom.coordinates[0], 10), `${tree.geom.coordinates}`);
+      const two = await zipOf({
+        "oaks.csv": "name;lon;lat\nДуб;10;10\n",
+        "elms.csv": "name;lon;lat\nВяз;11;11\n",
+      });
+      const refused = await world.api("POST", `${shapes}/import/?one_table=1`, {
+        body: two,
+        headers: { "x-filename": "trees.zip" },
+        status: 500,
+      });
+      t.match(refused.json.data.tables, [{ name: "oaks" }, { name: "elms" }]);
+      const elms = await importInto(world, two, "trees.zip", "table=elms&dry_run=1");
+      t.equal(elms.json.import.features, 1);
       const more = collection(feature({ name: "Ель" }, point(1, 2)), feature({ name: "Дуб" }, null));
       const merged = await importInto(world, JSON.stringify(more), "more.geojson", "key=name&action=2");
       t.equal(merged.json.import.summary, "Added 1, changed 1.");

@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type ImportFormat, rasterFormats } from "../../../src/hosts/import-messages.js";
 import { sampleOf } from "../../support/import-samples.js";
+import { zipOf } from "../../support/zip.js";
 import { collection, feature, point, type Step, type World } from "../world.js";
 
 /** Every format that the command line names, in and out. */
@@ -135,6 +136,12 @@ export const transferSteps: readonly Step[] = [
       const whole = ["--srs", "4326", "--encoding", "utf-8", "--action", "replace"];
       await world.mapwright(["import", "town", "shell", "shape", "data.shp", ...whole]);
       t.equal(await countOf(world, "shell/layers/shape"), 1);
+      await writeFile(
+        at("two.zip"),
+        await zipOf({ "a.csv": "lon,lat\n1,2\n", "b.csv": "lon,lat\n1,2\n3,4\n" }),
+      );
+      await world.mapwright(["import", "town", "shell", "second", "two.zip", "--table", "b"]);
+      t.equal(await countOf(world, "shell/layers/second"), 2);
       const piped = (...options: string[]) =>
         world.tried(
           ["import", "town", "shell", "piped", "-", "--format", "geojson", ...options],

@@ -19,7 +19,7 @@ import { type Subtypes, subtypesOf } from "./gdal-subtypes.js";
 import { cellOf, isBlankSheet, tableGeometry } from "./gdal-table.js";
 import { hasMembers } from "./gml-members.js";
 import { JoinedParts } from "./joined-parts.js";
-import type { Reader } from "./reader.js";
+import type { OwnTable, Reader } from "./reader.js";
 
 /** Reads vector files through GDAL, with the one driver that fits the extension. */
 
@@ -39,17 +39,16 @@ export interface GdalOptions {
 /** A reader of files of one driver. */
 export const readGdal =
   (driver: string, { decode, hasGeometry, deleted, count, hasParts }: GdalOptions = {}): Reader =>
-  async ({ path, sink, srs, encoding, budget }) => {
+  async ({ path, sink, srs, encoding, budget, table }) => {
     if (driver === "DXF") await requireFewInserts(path);
     const label = encoding ?? fileEncoding(driver, path);
     sink.encoding = label;
-    configure(label);
-    const dataset = open(path, driver);
+    const dataset = openVector(path, driver, label);
     if (driver === "DXF" && !endsWithMark(path)) sink.note(cutOff);
     try {
-      const layers = featureLayers(dataset, sink);
+      const layers = featureLayers(dataset, sink, table);
       // GDAL gives up silently on a document that is nested too deep; it would replace all objects by none.
-      if (layers.length === 0 && driver === "GML" && hasMembers(path))
+      if (layers.length === 0 && !table && driver === "GML" && hasMembers(path))
         throw refused("The file has features, but none of them can be read.");
       if (layers.length === 1 && driver === "GPKG") sink.title = titleOf(dataset, layers[0]!.layer.name);
       for (const { layer, expected: counted } of layers) {
@@ -109,7 +108,9 @@ function configure(encoding: string | undefined): void {
   gdal.config.set("SHAPE_RESTORE_SHX", "YES");
 }
 
-function open(path: string, driver: string): gdal.Dataset {
+/** @param encoding of its texts; undefined = as the driver finds it @throws Refusal */
+export function openVector(path: string, driver: string, encoding: string | undefined): gdal.Dataset {
+  configure(encoding);
   try {
     return gdal.open(path, "r", driver);
   } catch (error) {
@@ -130,21 +131,30 @@ interface CountedLayer {
   readonly expected: number;
 }
 
-/** The layers that hold features with geometry; those without, when there are no others. @throws Refusal when there are none */
-function featureLayers(dataset: gdal.Dataset, sink: RowSink): CountedLayer[] {
+/**
+ * The layers that hold features with geometry; those without, when there are no others.
+ * @param only the layer that was asked for
+ * @throws Refusal when there are none
+ */
+function featureLayers(dataset: gdal.Dataset, sink: RowSink, only: OwnTable | undefined): CountedLayer[] {
   // A damaged file may be opened as one of nothing, and would replace all objects by none.
   if (dataset.layers.count() === 0) throw refused("The file has no layer that can be read.");
   const all = [...dataset.layers]
     .map((layer) => ({ layer, expected: layer.features.count() }))
     .filter(({ layer, expected }) => expected !== 0 && !isBlankSheet(dataset, layer));
   const spatial = all.filter(({ layer }) => layer.geomType !== gdal.wkbNone);
-  const taken = spatial.length === 0 ? all : spatial;
+  const chosen = only && dataset.layers.get(only.place).name;
+  const taken = only
+    ? all.filter(({ layer }) => layer.name === chosen)
+    : spatial.length === 0
+      ? all
+      : spatial;
   for (const layer of dataset.layers) {
     const expected = all.find((one) => one.layer.name === layer.name)?.expected ?? 0;
     const isRead = taken.some((one) => one.layer.name === layer.name);
     sink.describe({ ...describedLayer(dataset, layer), features: expected, isRead });
   }
-  if (spatial.length === 0) return all;
+  if (only || spatial.length === 0) return taken;
   for (const { layer } of all.filter((one) => !spatial.includes(one)))
     sink.note(`The table "${layer.name}" has no geometry and was left out.`);
   return spatial;

@@ -1,17 +1,18 @@
 import { refused } from "../refusal.js";
 import type { RowSink } from "../sink.js";
 import { fileChunks, readXml, type XmlElement, type XmlHandler, xmlText } from "../xml.js";
+import { folderPath, hasFolders, kmlName, tableName } from "./kml-folders.js";
 import { Placemark, type Schema } from "./kml-placemark.js";
-import type { Reader } from "./reader.js";
+import type { OwnTable, Reader } from "./reader.js";
 
 /**
  * Reads KML 2.0 to 2.3: each Placemark is a feature. Links, icons, styles and overlays are neither read nor followed. It has
  * its own reader because GDAL's loses times and the exactness of numbers, and adds columns and heights. The package togeojson
  * 7.1.3 needs the whole document in memory: a file of 39 MB takes it 25 seconds and 1.2 GB, and 5 seconds and 0.13 GB here.
  */
-export const readKml: Reader = async ({ path, sink, encoding }) => {
+export const readKml: Reader = async ({ path, sink, encoding, table }) => {
   const text = () => xmlText(fileChunks(path), encoding);
-  const handler = new KmlHandler(sink, await hasFolders(text()));
+  const handler = new KmlHandler(sink, { namesFolders: !table && (await hasFolders(text())), table });
   await readXml(text(), handler, async () => {
     if (sink.isFull) await sink.flush();
   });
@@ -19,9 +20,6 @@ export const readKml: Reader = async ({ path, sink, encoding }) => {
     sink.note(`Of the KML these elements were left out: ${[...handler.others].sort().join(", ")}.`);
 };
 
-/** Those of KML, and the usual prefixes for documents that do not declare them. */
-const namespaces =
-  /^(?:https?:\/\/(?:earth\.google\.com|www\.opengis\.net|www\.google\.com)\/kml\b.*|gx|kml|)$/i;
 const roots: ReadonlySet<string> = new Set(["kml", "Document", "Folder", "Placemark"]);
 /** Elements that show something and are no Placemarks. */
 const otherElements: ReadonlySet<string> = new Set([
@@ -50,12 +48,16 @@ class KmlHandler implements XmlHandler {
 
   constructor(
     private readonly sink: RowSink,
-    /** Whether the folder of a Placemark tells something. */
-    private readonly namesFolders: boolean,
+    private readonly options: {
+      /** Whether the folder of a Placemark tells something. */
+      readonly namesFolders: boolean;
+      /** The folder whose Placemarks are read; undefined = those of all. */
+      readonly table: OwnTable | undefined;
+    },
   ) {}
 
   open(element: XmlElement): void {
-    const name = namespaces.test(element.namespace) ? element.name : "";
+    const name = kmlName(element);
     if (otherElements.has(name)) this.others.add(name);
     if (this.placemark) {
       this.depthInPlacemark++;
@@ -98,8 +100,10 @@ class KmlHandler implements XmlHandler {
 
   private add(placemark: Placemark): void {
     const { sink } = this;
-    const folder = this.folders.filter((name) => name !== "").join("/");
-    sink.add((row) => placemark.write(row, this.namesFolders && folder !== "" ? folder : undefined));
+    const { namesFolders, table } = this.options;
+    const folder = folderPath(this.folders);
+    if (table && tableName(folder) !== table.name) return;
+    sink.add((row) => placemark.write(row, namesFolders && folder !== "" ? folder : undefined));
     if (placemark.hadOpenRing)
       sink.note("Rings of polygons that ended elsewhere than they began were closed.");
     if (placemark.hasTimes) sink.note("Of the times of a track the first and the last were kept.");
@@ -120,20 +124,4 @@ class KmlHandler implements XmlHandler {
     this.schema.set(name, type.replace(/^.*:/, "").toLowerCase());
     if (this.schema.size > maxSchemaFields) throw refused("A schema of the KML has too many fields.");
   }
-}
-
-/** Whether the document has several folders. Programs put all Placemarks into one folder that says nothing. */
-async function hasFolders(text: AsyncIterable<string>): Promise<boolean> {
-  let count = 0;
-  let rest = "";
-  for await (const piece of text) {
-    const part = rest + piece;
-    const ends = part.match(/<\/(?:[\w-]+:)?Folder\s*>/g);
-    count += ends?.length ?? 0;
-    if (count > 1) return true;
-    // An end tag may lie across two pieces.
-    const last = part.lastIndexOf("<");
-    rest = last < 0 || part.length - last > 100 || part.includes(">", last) ? "" : part.slice(last);
-  }
-  return false;
 }

@@ -1,3 +1,4 @@
+import type { FileLayer } from "../../../src/hosts/import-messages.js";
 import type { RowSink } from "../sink.js";
 import type { Transform } from "../srs.js";
 import type { ByteBudget } from "../zip-archive.js";
@@ -12,7 +13,25 @@ export interface ReadTask {
   readonly encoding: string | undefined;
   /** For formats that are archives themselves. */
   readonly budget: ByteBudget;
+  /** The only table that is read, one of those that were found in the file; absent = all of them. */
+  readonly table?: OwnTable | undefined;
 }
+
+/** A table of a file. */
+export interface OwnTable extends Pick<FileLayer, "geometry" | "features"> {
+  /** As the file has it; "" = it has none. */
+  readonly name: string;
+  /** Among the tables, layers or sheets of the file, from 0. */
+  readonly place: number;
+}
+
+/**
+ * Finds the tables of a file, before its features are read; none = it is one table.
+ * @throws Refusal for a file that cannot be read
+ */
+export type FindTables = (
+  task: Pick<ReadTask, "path" | "encoding" | "budget">,
+) => Promise<readonly OwnTable[]>;
 
 /** The spatial reference of the request, which takes precedence over the file's own. */
 export interface RequestedSrs {

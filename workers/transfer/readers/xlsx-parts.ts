@@ -11,10 +11,14 @@ export interface SheetPart {
   readonly file: ArchivedFile;
 }
 
-export interface Workbook {
+/** What a workbook tells of itself before its texts are read. */
+interface SheetParts {
   readonly sheets: readonly SheetPart[];
   /** Whether days count from 1904. */
   readonly is1904: boolean;
+}
+
+export interface Workbook extends SheetParts {
   readonly texts: readonly string[];
   /** By style of the cell; undefined = no date. */
   readonly dateFormats: readonly (DateFormat | undefined)[];
@@ -29,6 +33,18 @@ const maxSheets = 10_000;
 
 /** @throws Refusal when the archive is no workbook */
 export async function readWorkbook(zip: ZipArchive): Promise<Workbook> {
+  const { ofType, ...sheets } = await readSheets(zip);
+  return {
+    ...sheets,
+    texts: await sharedTexts(zip, ofType("sharedStrings")),
+    dateFormats: await dateFormats(zip, ofType("styles")),
+  };
+}
+
+/** @returns also the first part of a type that the workbook refers to @throws Refusal when the archive is no workbook */
+export async function readSheets(
+  zip: ZipArchive,
+): Promise<SheetParts & { readonly ofType: (type: string) => ArchivedFile | undefined }> {
   const parts = new Map(zip.files.map((file) => [file.name.replace(/^\/+/, "").toLowerCase(), file]));
   const part = (path: string) => parts.get(path.toLowerCase());
   const roots = await relations(zip, part("_rels/.rels"), "");
@@ -49,8 +65,7 @@ export async function readWorkbook(zip: ZipArchive): Promise<Workbook> {
       const file = link && part(link.path);
       return file ? [{ ...sheet, file }] : [];
     }),
-    texts: await sharedTexts(zip, ofType("sharedStrings")),
-    dateFormats: await dateFormats(zip, ofType("styles")),
+    ofType,
   };
 }
 

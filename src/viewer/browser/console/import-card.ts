@@ -3,6 +3,7 @@ import { saveBytes } from "../save-file.js";
 import type { Translate } from "../texts.js";
 import type { BadRow, ImportJob, ImportResult } from "./edits.js";
 import type { Problem } from "./problem.js";
+import { type FileTable, TableChoice, type TableChoiceEvents } from "./table-choice.js";
 
 /** What becomes of a file: a line for each, with its progress and its report. */
 
@@ -20,6 +21,7 @@ export class ImportCard {
   private readonly state = h("span", { class: "import-state" });
   private readonly bar = h("progress", { class: "import-bar", max: 100 });
   private readonly detail = h("p", { class: "import-detail", hidden: true });
+  private readonly tables = h("div", { class: "import-choice", hidden: true });
   private readonly actions = h("div", { class: "import-actions" });
   readonly element: HTMLElement;
 
@@ -40,6 +42,7 @@ export class ImportCard {
       this.state,
       this.bar,
       this.detail,
+      this.tables,
       this.actions,
     );
   }
@@ -49,6 +52,7 @@ export class ImportCard {
     this.element.dataset.state = "running";
     this.bar.hidden = false;
     this.detail.hidden = true;
+    this.tables.hidden = true;
     this.offer(button({ class: "text-button" }, cancel, this.t("cancel")));
     this.working({ phase: "waiting", features: 0 });
   }
@@ -78,6 +82,19 @@ export class ImportCard {
       button({ class: "text-button" }, go, this.t("importAnyway")),
       button({ class: "text-button" }, leave, this.t("cancel")),
     );
+  }
+
+  /** Which tables of the file become layers. */
+  asksTables(tables: readonly FileTable[], events: TableChoiceEvents): void {
+    this.element.dataset.state = "asking";
+    this.bar.hidden = true;
+    const text = this.t("importTables", { n: tables.length });
+    this.state.replaceChildren(icon("help"), text);
+    this.events.say(text);
+    const choice = new TableChoice(this.t, this.name, tables, events);
+    this.tables.replaceChildren(choice.list);
+    this.tables.hidden = false;
+    this.offer(...choice.actions);
   }
 
   done({ features, bad, rows }: Pick<ImportResult, "features" | "bad" | "rows">): void {
@@ -111,6 +128,7 @@ export class ImportCard {
     this.element.dataset.state = state;
     this.bar.hidden = true;
     this.detail.hidden = true;
+    this.tables.hidden = true;
   }
 
   private report(rows: readonly BadRow[]): HTMLElement {

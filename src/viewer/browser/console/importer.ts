@@ -1,5 +1,6 @@
 import { h } from "../dom.js";
 import { type MapId, ServerError } from "../map-server.js";
+import type { Query } from "../paths.js";
 import type { Translate } from "../texts.js";
 import type { BadRow, Edits, ImportJob } from "./edits.js";
 import { type FileGroup, groupFiles } from "./file-groups.js";
@@ -11,8 +12,9 @@ import { newKey } from "./new-key.js";
 import { type Asked, type NewPlace, newMap } from "./new-map.js";
 import { type LookedAt, plainText } from "./plain-text.js";
 import { problemOf } from "./problem.js";
+import { type FileTable, tablesOf } from "./table-choice.js";
 
-/** From files to layers, one after the other: each group of files becomes a layer. */
+/** From files to layers, one after the other: each group of files becomes a layer, or each table of it that is chosen. */
 
 export interface ImporterEvents {
   /** The project that new maps are made in. */
@@ -46,6 +48,8 @@ interface Task {
   layer?: Layer | undefined;
   /** Whether it is to be imported, whatever is in it. */
   isSure: boolean;
+  /** What of it: the table of that name, all together; undefined = all, if that is one table. */
+  part?: { readonly table: string } | "whole" | undefined;
   /** Id of its import, until that is known to have ended. */
   job?: string | undefined;
 }
@@ -61,6 +65,9 @@ interface Destination {
 
 /** Why something ends whose user has signed out. */
 const signedOut = new DOMException("signed out", "AbortError");
+/** Parameters of the import. A file of several tables is refused, with their names, until some are chosen. */
+const partQuery = ({ part }: Task): Query =>
+  part === "whole" ? {} : part === undefined ? { one_table: 1 } : { table: part.table };
 const newKeys = () => ({ layer: newKey(), files: newKey() });
 
 export class Importer {
@@ -93,19 +100,24 @@ export class Importer {
   start(files: readonly File[], map: MapId | undefined): void {
     const destination: Destination = { place: this.place(), asked: {}, map, isNew: false, layers: [] };
     for (const group of groupFiles(files)) {
-      const card = new ImportCard(this.t, group.name, {
-        close: () => void this.dismiss(task),
-        say: (text) => {
-          this.spoken.textContent = `${group.name}: ${text}`;
-        },
-      });
-      const task: Task = { group, card, destination, keys: newKeys(), isSure: false };
-      this.tasks.add(task);
-      this.list.append(card.element);
+      const task = this.newTask(group, destination);
+      this.list.append(task.card.element);
       this.element.hidden = false;
       this.queue(task);
     }
     void this.work();
+  }
+
+  private newTask(group: FileGroup<File>, destination: Destination): Task {
+    const card = new ImportCard(this.t, group.name, {
+      close: () => void this.dismiss(task),
+      say: (text) => {
+        this.spoken.textContent = `${group.name}: ${text}`;
+      },
+    });
+    const task: Task = { group, card, destination, keys: newKeys(), isSure: false };
+    this.tasks.add(task);
+    return task;
   }
 
   /** Nobody is signed in any more: what is not done waits for somebody. */
@@ -152,7 +164,7 @@ export class Importer {
       }
       task.isSure = true;
       const progress = (part: number) => card.uploading(part);
-      const query = { action: 1, async: 1, partial: 1 };
+      const query = { action: 1, async: 1, partial: 1, ...partQuery(task) };
       const options = { query, progress, signal, key: keys.files };
       task.job ??= (await this.edits.upload<ImportJob>(map.project, segments, group.files, options)).id;
       const result = await endOf(
@@ -171,7 +183,10 @@ export class Importer {
       // It is there, whether the page can show it or not.
       await this.events.imported(map, destination.layers).catch(() => undefined);
     } catch (error) {
-      await this.failed(task, error);
+      const tables =
+        task.part === undefined && error instanceof ServerError ? tablesOf(error.data) : undefined;
+      if (tables) this.askTables(task, tables);
+      else await this.failed(task, error);
     }
   }
 
@@ -193,6 +208,39 @@ export class Importer {
       },
       leave: () => void this.failed(task, unwanted),
     });
+  }
+
+  /** Others go on meanwhile. */
+  private askTables(task: Task, tables: readonly FileTable[]): void {
+    task.card.asksTables(tables, {
+      chosen: (names) => void this.split(task, names),
+      whole: () => {
+        task.part = "whole";
+        // The same files, for another import.
+        task.keys = { ...task.keys, files: newKey() };
+        this.queue(task);
+        void this.work();
+      },
+      leave: () => void this.failed(task, unwanted),
+    });
+  }
+
+  /** Each table becomes a layer, with a card in place of that of the file. */
+  private async split(task: Task, names: readonly string[]): Promise<void> {
+    const { files } = task.group;
+    const tasks = names.map((name) => {
+      const part = this.newTask({ name, files }, task.destination);
+      part.part = { table: name };
+      part.isSure = true;
+      this.queue(part);
+      return part;
+    });
+    task.card.element.replaceWith(...tasks.map(({ card }) => card.element));
+    this.tasks.delete(task);
+    keepFocus(tasks[0]?.card.element.querySelector("button"));
+    // It was made for the whole of the file.
+    await this.undo(task);
+    void this.work();
   }
 
   private async mapFor(destination: Destination, name: string): Promise<MapId> {

@@ -515,6 +515,15 @@ export const english = {
   importOneColumn:
     "It has one column only, “{name}”, and no places. It would be a layer that the map cannot show.",
   importAnyway: "Import it all the same",
+  importTables: {
+    one: "The file has {n} table.",
+    other: "The file has {n} tables. Each that is chosen becomes a layer.",
+  },
+  importTablesOf: "Tables of {name}",
+  importAllTables: "All",
+  importEmptyTable: "empty",
+  importLayers: { one: "Import {n} layer", other: "Import {n} layers" },
+  importAsOne: "All as one layer",
   conflictName: "Somebody else has renamed it meanwhile: it is called {name} now.",
   conflictPlace: "Somebody else has moved {name} meanwhile.",
   conflictStyle:

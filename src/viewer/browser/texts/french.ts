@@ -528,6 +528,15 @@ export const french: Texts = {
   importOneColumn:
     "Il n’y a qu’une colonne, « {name} », et aucun lieu. Ce serait une couche que la carte ne peut pas montrer.",
   importAnyway: "Importer quand même",
+  importTables: {
+    one: "Le fichier a {n} table.",
+    other: "Le fichier a {n} tables. Chaque table choisie devient une couche.",
+  },
+  importTablesOf: "Tables de {name}",
+  importAllTables: "Toutes",
+  importEmptyTable: "vide",
+  importLayers: { one: "Importer {n} couche", other: "Importer {n} couches" },
+  importAsOne: "Toutes en une seule couche",
   conflictName: "Quelqu’un d’autre l’a renommé entre-temps : son nom est maintenant {name}.",
   conflictPlace: "Quelqu’un d’autre a déplacé {name} entre-temps.",
   conflictStyle:

@@ -528,6 +528,15 @@ export const german: Texts = {
   importOneColumn:
     "Es hat nur eine Spalte, „{name}“, und keine Orte. Daraus würde eine Ebene, die die Karte nicht zeigen kann.",
   importAnyway: "Trotzdem importieren",
+  importTables: {
+    one: "Die Datei hat {n} Tabelle.",
+    other: "Die Datei hat {n} Tabellen. Jede gewählte wird eine Ebene.",
+  },
+  importTablesOf: "Tabellen von {name}",
+  importAllTables: "Alle",
+  importEmptyTable: "leer",
+  importLayers: { one: "{n} Ebene importieren", other: "{n} Ebenen importieren" },
+  importAsOne: "Alle als eine Ebene",
   conflictName: "Jemand anders hat es inzwischen umbenannt: Es heißt jetzt {name}.",
   conflictPlace: "Jemand anders hat {name} inzwischen verschoben.",
   conflictStyle:

@@ -594,6 +594,20 @@ export const russian: Texts = {
   importOneColumn:
     "Здесь только один столбец, «{name}», и нет мест. Получился бы слой, который карта не может показать.",
   importAnyway: "Всё равно импортировать",
+  importTables: {
+    one: "В файле {n} таблица.",
+    few: "В файле {n} таблицы. Каждая выбранная станет слоем.",
+    other: "В файле {n} таблиц. Каждая выбранная станет слоем.",
+  },
+  importTablesOf: "Таблицы: {name}",
+  importAllTables: "Все",
+  importEmptyTable: "пусто",
+  importLayers: {
+    one: "Импортировать {n} слой",
+    few: "Импортировать {n} слоя",
+    other: "Импортировать {n} слоёв",
+  },
+  importAsOne: "Все в один слой",
   conflictName: "Тем временем кто-то другой изменил название: теперь это «{name}».",
   conflictPlace: "Тем временем кто-то другой переместил «{name}».",
   conflictStyle:

@@ -523,6 +523,15 @@ export const spanish: Texts = {
   importOneColumn:
     "Solo tiene una columna, «{name}», y ningún lugar. Sería una capa que el mapa no puede mostrar.",
   importAnyway: "Importarlo de todos modos",
+  importTables: {
+    one: "El archivo tiene {n} tabla.",
+    other: "El archivo tiene {n} tablas. Cada tabla elegida será una capa.",
+  },
+  importTablesOf: "Tablas de {name}",
+  importAllTables: "Todas",
+  importEmptyTable: "vacía",
+  importLayers: { one: "Importar {n} capa", other: "Importar {n} capas" },
+  importAsOne: "Todas en una sola capa",
   conflictName: "Otra persona le ha cambiado el nombre mientras tanto: ahora se llama {name}.",
   conflictPlace: "Otra persona ha movido {name} mientras tanto.",
   conflictStyle:
