@@ -103,11 +103,11 @@ export async function bundlePages() {
     ...options,
     entryPoints: [join(modules, "console", "app.js")],
     outfile: join(scripts, "console.js"),
-    external: ["./texts/*", "./objects/*", "./carto/*", "./people/*", "./qr-code.js"],
+    external: ["./texts/*", "./objects/*", "./carto/*", "./people/*", "./reading/*", "./qr-code.js"],
     plugins: [leaflet],
   });
-  // What edits objects, and what is for people and keys, is loaded when it is opened, as tools are.
-  for (const part of ["objects/editor", "people/people"])
+  // What edits objects, what is for people and keys, and what tells how files are read is loaded when it is opened, as tools are.
+  for (const part of ["objects/editor", "people/people", "reading/dialog"])
     await build({
       ...options,
       entryPoints: [join(modules, "console", `${part}.js`)],
@@ -143,7 +143,7 @@ export async function bundlePages() {
   });
   await build({
     ...options,
-    entryPoints: ["viewer", "tools", "console", "objects", "people"].map((name) =>
+    entryPoints: ["viewer", "tools", "console", "objects", "people", "reading"].map((name) =>
       join(styles, `${name}.css`),
     ),
     outdir: scripts,

@@ -30,6 +30,7 @@ export function loadViewerFiles(): ViewerFiles {
     ...readFolder(join(here, "scripts", "objects"), "objects/"),
     ...readFolder(join(here, "scripts", "carto"), "carto/"),
     ...readFolder(join(here, "scripts", "people"), "people/"),
+    ...readFolder(join(here, "scripts", "reading"), "reading/"),
     ...readFolder(join(here, "scripts", "texts"), "texts/"),
     ...readFolder(join(leaflet, "images"), "images/"),
   ]);

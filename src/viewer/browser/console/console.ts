@@ -32,6 +32,7 @@ import { pastedText } from "./pasted-text.js";
 import type { RightsPlace } from "./people/effective.js";
 import { PopupEditing } from "./popup-editing.js";
 import { Publishing } from "./publishing.js";
+import { ReadingDialog } from "./reading.js";
 import { SignIns } from "./sign-ins.js";
 import { StyleCopies } from "./style-copies.js";
 import { StylePanel } from "./style-panel.js";
@@ -275,6 +276,7 @@ export class Console {
 
   private makeImporter(): Importer {
     const { place } = this;
+    const reading = new ReadingDialog(this.dialogs, this.edits);
     return new Importer(this.edits, this.parts.locale.t, {
       project: () => place.projectCode!,
       mayHide: () => place.mayAdminister,
@@ -283,6 +285,7 @@ export class Console {
       imported: (map, layerIds) =>
         this.imported(map, layerIds).catch((error: unknown) => this.dialogs.tell(error)),
       removed: (map, isMapGone) => this.removed(map, isMapGone),
+      read: (file) => void reading.open(file),
       closed: () => this.keepFocus(),
     });
   }

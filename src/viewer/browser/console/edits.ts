@@ -31,6 +31,8 @@ export interface ImportResult {
   readonly bad: number;
   /** The first of those. */
   readonly rows: readonly BadRow[];
+  /** That the layer did not have before. */
+  readonly columns?: readonly { readonly code: string }[];
 }
 
 /** The name that a header has, as this server writes it (RFC 6266). */

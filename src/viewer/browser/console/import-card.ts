@@ -16,6 +16,8 @@ const phases = {
 
 /** What went well is told for so long. */
 const doneMs = 8_000;
+/** Where something can be done about it: as long as it takes to look at the map. */
+const offeredMs = 120_000;
 
 export class ImportCard {
   private readonly state = h("span", { class: "import-state" });
@@ -24,6 +26,8 @@ export class ImportCard {
   private readonly tables = h("div", { class: "import-choice", hidden: true });
   private readonly actions = h("div", { class: "import-actions" });
   readonly element: HTMLElement;
+  /** How often it was to be closed by itself. */
+  private ends = 0;
 
   constructor(
     private readonly t: Translate,
@@ -97,31 +101,52 @@ export class ImportCard {
     this.offer(...choice.actions);
   }
 
-  done({ features, bad, rows }: Pick<ImportResult, "features" | "bad" | "rows">): void {
+  /** @param read tells how it was read; undefined = there is nothing to be told */
+  done({ features, bad, rows }: Pick<ImportResult, "features" | "bad" | "rows">, read?: () => void): void {
     this.end("done");
-    this.offer(this.dismissal);
+    this.offer(...this.readingOf(read), this.dismissal);
     const text = this.t("importDone", { n: features - bad });
     this.state.replaceChildren(icon("check"), text);
     this.events.say(text);
     if (bad === 0) {
-      window.setTimeout(() => this.element.dataset.state === "done" && this.events.close(), doneMs);
+      this.closeAfter(read ? offeredMs : doneMs);
       return;
     }
     this.element.dataset.state = "partly";
     this.tell(this.t("importBad", { n: bad }));
-    this.offer(this.report(rows), this.dismissal);
+    this.offer(...this.readingOf(read), this.report(rows), this.dismissal);
   }
 
-  failed({ text, detail }: Omit<Problem, "mayPass">, rows: readonly BadRow[], again: () => void): void {
+  failed(
+    { text, detail }: Omit<Problem, "mayPass">,
+    rows: readonly BadRow[],
+    { again, read }: { readonly again: () => void; readonly read?: (() => void) | undefined },
+  ): void {
     this.end("failed");
     this.state.replaceChildren(icon("alert"), text);
     this.events.say(text);
     if (detail) this.tell(detail);
     this.offer(
+      ...this.readingOf(read),
       ...(rows.length > 0 ? [this.report(rows)] : []),
       button({ class: "text-button" }, again, this.t("retry")),
       this.dismissal,
     );
+  }
+
+  /** What has ended well goes, unless somebody is at it. */
+  private closeAfter(ms: number): void {
+    const ended = ++this.ends;
+    window.setTimeout(() => {
+      if (this.element.dataset.state !== "done" || ended !== this.ends) return;
+      if (this.element.matches(":hover, :focus-within") || document.querySelector("dialog[open]"))
+        this.closeAfter(ms);
+      else this.events.close();
+    }, ms);
+  }
+
+  private readingOf(read: (() => void) | undefined): readonly HTMLElement[] {
+    return read ? [button({ class: "text-button" }, read, this.t("howRead"))] : [];
   }
 
   private end(state: "done" | "failed"): void {

@@ -12,6 +12,7 @@ import { newKey } from "./new-key.js";
 import { type Asked, type NewPlace, newMap } from "./new-map.js";
 import { type LookedAt, plainText } from "./plain-text.js";
 import { problemOf } from "./problem.js";
+import type { ReadFile, Reading } from "./reading/read-file.js";
 import { type FileTable, tablesOf } from "./table-choice.js";
 
 /** From files to layers, one after the other: each group of files becomes a layer, or each table of it that is chosen. */
@@ -29,6 +30,8 @@ export interface ImporterEvents {
   imported(map: MapId, layerIds: readonly number[]): Promise<void>;
   /** Nothing came of it: what was made for it is gone. */
   removed(map: MapId, isMapGone: boolean): Promise<void>;
+  /** Tells how a file was read. */
+  read(file: ReadFile): void;
   /** No files are listed any more. */
   closed(): void;
 }
@@ -52,6 +55,12 @@ interface Task {
   part?: { readonly table: string } | "whole" | undefined;
   /** Id of its import, until that is known to have ended. */
   job?: string | undefined;
+  /** What is said of how it is read. */
+  reading: Reading;
+  /** Its layer, since that has objects of it, and codes of the columns that it has got for them. */
+  made?: { readonly layer: Layer; readonly columns: readonly string[] } | undefined;
+  /** Codes of the columns that the file has as it is read now; undefined = nobody knows. */
+  columns?: readonly string[] | undefined;
 }
 interface Destination {
   readonly place: NewPlace;
@@ -65,6 +74,7 @@ interface Destination {
 
 /** Why something ends whose user has signed out. */
 const signedOut = new DOMException("signed out", "AbortError");
+const images = /\.(tiff?|geotiff?|png|jpe?g)$/i;
 /** Parameters of the import. A file of several tables is refused, with their names, until some are chosen. */
 const partQuery = ({ part }: Task): Query =>
   part === "whole" ? {} : part === undefined ? { one_table: 1 } : { table: part.table };
@@ -115,7 +125,7 @@ export class Importer {
         this.spoken.textContent = `${group.name}: ${text}`;
       },
     });
-    const task: Task = { group, card, destination, keys: newKeys(), isSure: false };
+    const task: Task = { group, card, destination, keys: newKeys(), isSure: false, reading: {} };
     this.tasks.add(task);
     return task;
   }
@@ -153,7 +163,7 @@ export class Importer {
     if (task.job === undefined) card.uploading(0);
     try {
       const map = destination.map ?? (await this.mapFor(destination, group.name));
-      task.layer ??= await this.newLayer(map, group.name, keys.layer);
+      task.layer ??= task.made?.layer ?? (await this.newLayer(map, group.name, keys.layer));
       const { layer } = task;
       const segments = [map.map, "layers", layer.code, "import"];
       const looked = { project: map.project, segments, signal };
@@ -164,7 +174,7 @@ export class Importer {
       }
       task.isSure = true;
       const progress = (part: number) => card.uploading(part);
-      const query = { action: 1, async: 1, partial: 1, ...partQuery(task) };
+      const query = { action: 1, async: 1, partial: 1, ...partQuery(task), ...task.reading };
       const options = { query, progress, signal, key: keys.files };
       task.job ??= (await this.edits.upload<ImportJob>(map.project, segments, group.files, options)).id;
       const result = await endOf(
@@ -178,8 +188,10 @@ export class Importer {
       );
       destination.isNew = false;
       task.layer = undefined;
-      card.done(result);
-      destination.layers.push(layer.id);
+      const columns = (result.columns ?? []).map(({ code }) => code);
+      task.made = { layer, columns: [...(await this.withoutStale(task, map)), ...columns] };
+      card.done(result, this.readingOf(task, map));
+      if (!destination.layers.includes(layer.id)) destination.layers.push(layer.id);
       // It is there, whether the page can show it or not.
       await this.events.imported(map, destination.layers).catch(() => undefined);
     } catch (error) {
@@ -188,6 +200,40 @@ export class Importer {
       if (tables) this.askTables(task, tables);
       else await this.failed(task, error);
     }
+  }
+
+  /** Lets its user see how it was read, and read it in another way; undefined = an image has nothing to be seen. */
+  private readingOf(task: Task, { project, map }: MapId): (() => void) | undefined {
+    const { files, name } = task.group;
+    if (files.some((file) => images.test(file.name))) return undefined;
+    return () => {
+      const { made, reading } = task;
+      if (!made) return;
+      const segments = [map, "layers", made.layer.code, "import"];
+      const again = (wanted: Reading, columns: readonly string[] | undefined) => {
+        Object.assign(task, { reading: wanted, columns, keys: newKeys() });
+        this.queue(task);
+        void this.work();
+      };
+      this.events.read({ name, project, segments, files, part: partQuery(task), reading, again });
+    };
+  }
+
+  /** Deletes the columns that a reading before has made and this one has not. @returns those that are left */
+  private async withoutStale(
+    { made, columns: now }: Task,
+    { project, map }: MapId,
+  ): Promise<readonly string[]> {
+    if (!made || !now) return made?.columns ?? [];
+    const left: string[] = [];
+    for (const code of made.columns) {
+      if (now.includes(code)) left.push(code);
+      else
+        await this.edits
+          .send(project, "DELETE", [map, "layers", made.layer.code, "structure", code])
+          .catch(() => left.push(code)); // who may not keeps an empty column
+    }
+    return left;
   }
 
   /** What cannot be looked at is told by its import. */
@@ -271,18 +317,20 @@ export class Importer {
     const isUnwanted = error === unwanted;
     const { status, data } = error instanceof ServerError ? error : { status: undefined, data: {} };
     const problem = problemOf(error, this.t);
-    const keeps = task.job !== undefined || (problem.mayPass && !isUnwanted);
+    const keeps = task.job !== undefined || task.made !== undefined || (problem.mayPass && !isUnwanted);
     const left = keeps ? undefined : await this.undo(task);
     const told = isUnwanted
-      ? { text: this.t(left === undefined ? "importCancelled" : "importStopped"), detail: "" }
+      ? { text: this.t(left === undefined && !task.made ? "importCancelled" : "importStopped"), detail: "" }
       : problem;
     const detail =
       left === undefined ? told.detail : `${told.detail} ${this.t("importLeft", { name: left })}`.trim();
     const rows: unknown = (data as { readonly rows?: unknown }).rows;
     if (status === 401) this.stopped.add(task);
-    task.card.failed({ text: told.text, detail }, Array.isArray(rows) ? (rows as BadRow[]) : [], () =>
-      this.again(task),
-    );
+    const { map } = task.destination;
+    task.card.failed({ text: told.text, detail }, Array.isArray(rows) ? (rows as BadRow[]) : [], {
+      again: () => this.again(task),
+      read: task.made && map && this.readingOf(task, map),
+    });
     // The others would only ask for a session again.
     if (status === 401) for (const other of this.waiting.splice(0)) await this.failed(other, error);
   }
@@ -313,7 +361,7 @@ export class Importer {
   private async undo(task: Task): Promise<string | undefined> {
     const { destination, layer, group } = task;
     const { map, isNew } = destination;
-    if (!map || (!layer && !isNew)) return undefined;
+    if (task.made || !map || (!layer && !isNew)) return undefined;
     const withMap = isNew && ![...this.tasks].some((other) => other !== task && this.isGoingTo(other, map));
     if (!layer && !withMap) return undefined;
     const gone = await removeEmpty(this.edits, { map, layer, withMap });

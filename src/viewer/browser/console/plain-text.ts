@@ -1,12 +1,11 @@
 import type { Edits } from "./edits.js";
+import { headOf } from "./file-head.js";
 import { newKey } from "./new-key.js";
 
 /** Texts that are no tables: they can be imported, but hardly anybody means to. */
 
 /** Extensions of files that may be any text. */
 const texts: ReadonlySet<string> = new Set(["txt", "csv", "tsv"]);
-/** The first so many bytes of a text tell what it is. */
-const headBytes = 65_536;
 
 /** What an import would make of it, as far as it is looked at. */
 interface Preview {
@@ -54,12 +53,4 @@ export async function plainText(
   )
     return undefined;
   return preview.columns[0]?.name ?? file.name;
-}
-
-/** The whole lines at the beginning of a file. */
-async function headOf(file: File): Promise<File> {
-  if (file.size <= headBytes) return file;
-  const bytes = new Uint8Array(await file.slice(0, headBytes).arrayBuffer());
-  const end = bytes.lastIndexOf(10) + 1;
-  return new File([bytes.slice(0, end || headBytes)], file.name);
 }
