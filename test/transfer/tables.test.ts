@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import gdal from "gdal-async";
@@ -6,6 +6,7 @@ import t from "tap";
 import { writeGdalFile } from "../support/gdal-files.js";
 import { geoPackageOf } from "../support/many-tables.js";
 import { startServer } from "../support/server.js";
+import { smallWorkbook } from "../support/xls.js";
 import { rowsOf, xlsxOf } from "../support/xlsx.js";
 import { zipOf } from "../support/zip.js";
 
@@ -201,6 +202,36 @@ t.test("the folders of a KML document, and what is in none of them", async (t) =
   const { objects } = await imported("places.kml", kml, { table: "Trees/Old" });
   t.same(objects.map(({ fields }) => fields.name).sort(), ["Ash", "Elm"]);
   t.notOk("folder" in objects[0].fields, "there is one only");
+});
+
+t.test("the layers of a GML file, and a workbook of the older format", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "mapwright-tables-"));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, "many.gml");
+  const dataset = gdal.open(path, "w", "GML", 0, 0, 0, gdal.GDT_Unknown);
+  for (const name of ["trees", "roads"]) {
+    const layer = dataset.layers.create(name, gdal.SpatialReference.fromEPSG(4326), gdal.wkbPoint);
+    layer.fields.add(new gdal.FieldDefn("n", gdal.OFTInteger));
+    const feature = new gdal.Feature(layer);
+    feature.fields.set({ n: 1 });
+    feature.setGeometry(gdal.Geometry.fromWKT(point));
+    layer.features.add(feature);
+  }
+  dataset.close();
+  const { tables, counts } = await each("many.gml", readFileSync(path));
+  t.match(tables, [
+    { name: "trees", format: "GML", features: 1 },
+    { name: "roads", format: "GML", features: 1 },
+  ]);
+  t.same(counts, { trees: 1, roads: 1 });
+  const book = smallWorkbook([
+    ["name", "height"],
+    ["Oak", 12],
+  ]);
+  t.match(await imported("old.xls", book, { one_table: "1" }), { status: 200, done: { features: 1 } });
+  const { refused } = await imported("old.xls", book, { table: "none" });
+  const [{ name }] = refused.data.tables;
+  t.match(await imported("old.xls", book, { table: name }), { status: 200, done: { features: 1 } });
 });
 
 t.test("names that are none, the same, long or made to harm", async (t) => {
