@@ -26,6 +26,7 @@ const heavy = [
   "docs/machine",
   "bench/",
   "simulation/",
+  "two-editors/",
   "robustness/largest-inputs",
   "docs/",
   "serve/",
