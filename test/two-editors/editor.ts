@@ -281,7 +281,7 @@ export class Page implements ObjectView<void> {
       }
       if (mine !== pending.value) user.wrong(`asked about ${mine} where ${pending.value} was written`);
       if (mine === theirs) user.wrong(`asked about ${field} although both have set ${mine}`);
-      if (theirs === pending.of)
+      if (theirs === pending.of && !user.hasUndone())
         user.wrong(`asked about ${field} although it was ${theirs} when it was written`);
       if (isUnique(theirs) && memory.hasWritten(field, theirs) && !user.hasUndone())
         user.wrong(`asked whether ${field} shall be ${mine} or their own ${theirs}`);
