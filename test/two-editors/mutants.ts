@@ -49,6 +49,6 @@ export const mutants: readonly Mutant[] = [
   {
     name: "what is drawn while it is saved is forgotten",
     file: `${objects}/open-object`,
-    replace: [["sent), change: rest });", "sent), change: { fields: {} } });"]],
+    replace: [["changedSince(base, { fields: {} }, rest)", "{ fields: {} }"]],
   },
 ];

@@ -220,7 +220,9 @@ export class OpenObject {
     const { sent: _, ...draft } = this.draft;
     if (draft.id === undefined) this.drafts.remove(draft);
     const rest = changedSince(draft.base, sent.change, draft.change);
-    this.keep({ ...draft, id: saved.id, base: seenOf(draft.base, saved, sent), change: rest });
+    const base = seenOf(draft.base, saved, sent);
+    // What others have put over what was sent is no change back to it.
+    this.keep({ ...draft, id: saved.id, base, change: changedSince(base, { fields: {} }, rest) });
   }
 
   /** Puts the change on what others have made; undefined = it can be saved then. */
