@@ -4,6 +4,7 @@ import { accessKeyOperations } from "./resources/access-keys.js";
 import { descriptionOperation } from "./resources/api-description.js";
 import { binOperations } from "./resources/bin.js";
 import { constraintOperations } from "./resources/constraints.js";
+import { copyLayerOperations } from "./resources/copy-layer.js";
 import { exportOperations } from "./resources/export.js";
 import { tileExportOperations } from "./resources/export-tiles.js";
 import { fileOperations } from "./resources/files.js";
@@ -89,6 +90,7 @@ const resources: readonly Operation[] = [
   ...iconOperations,
   ...legendOperations,
   ...searchOperations,
+  ...copyLayerOperations,
   ...refreshOperations,
   ...makevalidOperations,
   ...visualizationOperations,

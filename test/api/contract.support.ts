@@ -135,6 +135,7 @@ export const extensions: readonly string[] = [
   "PUT P/{map}/",
   "PATCH P/{map}/",
   "DELETE P/{map}/",
+  `POST ${L}/copy/`,
   `POST ${L}/objects/bulk/`,
   `POST ${L}/objects/{object}/split/`,
   `POST ${L}/objects/merge/`,

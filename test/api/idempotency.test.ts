@@ -382,7 +382,7 @@ t.test("answers are kept for a day", async (t) => {
 
 t.test("every operation that changes something takes a key, and no other", async (t) => {
   const changing =
-    /^(create|change|delete|save|attach|detach|repair|refresh|import|restore|empty|undo|split|merge)/;
+    /^(create|copy|change|delete|save|attach|detach|repair|refresh|import|restore|empty|undo|split|merge)/;
   const named = apiRoutes.filter(({ headers }) => Object.hasOwn(headers, "idempotency-key"));
   t.same(
     named.map(({ description }) => description.id),

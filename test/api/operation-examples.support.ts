@@ -205,6 +205,8 @@ export async function walkOperations({ server, secret, password }: ExampleWorld)
   await ask(undefined, "POST main/layers/", { body: tall });
   await ask("refreshLayer", "POST main/layers/tall/refresh/");
   await ask(undefined, "DELETE main/layers/tall/");
+  await ask("copyLayer", "POST main/layers/trees/copy/", { body: { code: "trees_2", name: "Trees (copy)" } });
+  await ask(undefined, "DELETE main/layers/trees_2/");
   await ask("repairLayer", "POST main/layers/trees/makevalid/");
   await ask("changeLayer_put", "PUT main/layers/trees/", { body: { parent_id: 0, name: "Trees", sort: 1 } });
   await ask("changeLayer_patch", "PATCH main/layers/trees/", {

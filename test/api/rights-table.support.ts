@@ -263,6 +263,7 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
     need: "edit structure",
     fresh: async ({ layer }) => ({ params: { layer: await layer() } }),
   },
+  "POST P/:map/layers/:layer/copy/": { need: "edit structure", body: {} },
   "GET P/:map/layers/:layer/bbox/": { need: "read" },
   // The layer that is asked for has no visualization, nor is it materialized.
   "GET P/:map/layers/:layer/legend/": { need: "look", ok: 404 },

@@ -186,6 +186,44 @@ t.test("a layer goes after those that are made from it, and comes back before th
   await page.context().close();
 });
 
+t.test("a layer is duplicated by keys, and its copy has the focus; a refusal is told", async (t) => {
+  const { page, problems } = await opened("twice", ["a", "b"]);
+  const { keyboard } = page;
+  await server.api("POST", "twice/layers/b/objects/", { token, body: { fields: {} } });
+  const duplicate = async (name: string) => {
+    await row(page, name).locator(".tree-menu").focus();
+    await keyboard.press("Enter");
+    await page.locator(".popup-menu button:text-is('Duplicate')").focus();
+    await keyboard.press("Enter");
+  };
+  await duplicate("b");
+  await soon(t).same(() => names(page), ["a", "b (copy)", "b"]);
+  await soon(t).equal(() => focused(page), "b (copy)");
+  const copy = (await nodes("twice"))[1]!;
+  t.match(copy, { name: "b (copy)", css_style: css("#111111") });
+  t.equal((await server.api("GET", `twice/layers/${copy.code}/count/?precise=1`, { token })).json, 1);
+  t.same(problems, []);
+
+  const source = { layer: "a" };
+  await server.api("POST", "twice/layers/", { token, body: { code: "v", type: "virtual", source } });
+  await soon(t).same(() => names(page), ["a", "b (copy)", "b", "v"]);
+  await row(page, "v").locator(".tree-menu").click();
+  t.equal(
+    await page.locator(".popup-menu button:text-is('Duplicate')").count(),
+    0,
+    "it has no objects of its own",
+  );
+  await keyboard.press("Escape");
+
+  await page.route(/\/layers\/a\/copy\//, (route) =>
+    route.fulfill({ status: 500, json: { error: "error", code: "project_full", message: "Full." } }),
+  );
+  await duplicate("a");
+  await page.waitForSelector(".toast[data-tone=bad]");
+  t.equal((await names(page)).length, 4);
+  await page.context().close();
+});
+
 t.test("on a phone a finger that stays selects, and so does the menu; then presses do", async (t) => {
   const options = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true };
   const { page, problems } = await opened("phone", ["a", "b", "c"], options);

@@ -506,6 +506,9 @@ const entries: Readonly<Record<string, () => Promise<readonly Entry[]> | readonl
   "POST P/:map/layers/:layer/refresh/": () => [
     get("m/layers/l/refresh/", { token: editor, clients: 1, status: [500] }),
   ],
+  "POST P/:map/layers/:layer/copy/": async () => [
+    await json("m/layers/l/copy/", { name: names }, { token: editor, clients: 1 }),
+  ],
   "POST P/:map/layers/:layer/makevalid/": () => [get("m/layers/l/makevalid/", { token: editor, clients: 1 })],
   "PUT P/:map/layers/:layer/visualization/": async () => {
     const code = await newLayer();

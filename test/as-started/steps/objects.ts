@@ -133,6 +133,10 @@ export const objectSteps: readonly Step[] = [
       t.match((await world.api("GET", `${T}/bbox/`)).json, { sw: [52.514, 13.377] });
       t.match((await world.api("GET", `${T}/`)).json, { code: "trees" });
       t.equal((await world.api("POST", `${T}/makevalid/`)).json.code, "trees");
+      const copied = { code: "copied", name: { en: "Copy", de: "Kopie" }, localized_name: true };
+      t.equal((await world.api("POST", `${T}/copy/`, { body: copied })).json.code, "copied");
+      t.equal((await world.api("GET", "trees/layers/copied/count/?precise=true")).json, 2);
+      await world.api("DELETE", "trees/layers/copied/");
       const there = "trees/identify/?point=52.514,13.377&zoom=15&fields=species";
       t.match((await world.api("GET", there)).json, [{ fields: { species: "Oak" }, layer: "trees" }]);
     },

@@ -85,6 +85,18 @@ export class MapEdits {
     );
   }
 
+  /** Copies a layer with its objects. @param named what the copy is called @returns the id of the copy */
+  async duplicate(
+    mapId: MapId,
+    item: TreeItem,
+    { name, key }: { readonly name: string; readonly key: string },
+  ): Promise<number> {
+    const { project } = mapId;
+    const options = { query: { lng: this.server.lng(project) }, body: { name }, key };
+    const segments = [...this.segmentsOf(mapId, item), "copy"];
+    return (await this.edits.send<{ readonly id: number }>(project, "POST", segments, options)).id;
+  }
+
   move(mapId: MapId, item: TreeItem, { parentId, sort }: TreePlace): Promise<unknown> {
     return this.change(
       mapId,

@@ -6,6 +6,7 @@ import { confirmed } from "./confirmed.js";
 import { Conflict } from "./conflict.js";
 import type { Dialogs } from "./dialogs.js";
 import type { MapEdits } from "./map-edits.js";
+import { newKey } from "./new-key.js";
 import { hasOwnObjects } from "./object-editing.js";
 import type { OpenMap } from "./open-map.js";
 import { removalQuestion } from "./removal-question.js";
@@ -133,6 +134,11 @@ export class TreeActions implements TreeEditingEvents {
         label: t("objects"),
         press: () => this.parts.map.openObjects(item),
       },
+      item.element.type === "layer" && {
+        icon: "plus",
+        label: t("duplicate"),
+        press: () => this.duplicate(map, item),
+      },
       hasObjects(item) && { icon: "panel", label: t("popup"), press: () => popup(map, item) },
       { icon: "pencil", label: t("rename"), press: () => rows.rename(map, item) },
       at > 0 && { icon: "arrowUp", label: t("moveUp"), press: () => step("up") },
@@ -169,6 +175,17 @@ export class TreeActions implements TreeEditingEvents {
     return this.parts.map.tree?.roots ?? [];
   }
 
+  private duplicate(map: MapId, item: TreeItem): void {
+    const { changes, dialogs } = this.parts;
+    const name = dialogs.locale.t("duplicateName", { name: item.title });
+    const key = newKey();
+    let copy: number | undefined;
+    const change = async () => {
+      copy = await changes.duplicate(map, item, { name, key });
+    };
+    void this.edit(map, change, () => copy);
+  }
+
   /**
    * Changes a map in its turn; what goes wrong is told.
    * @param focused id of the element whose row has the focus afterwards
@@ -177,7 +194,7 @@ export class TreeActions implements TreeEditingEvents {
   private async edit(
     map: MapId,
     change: () => Promise<unknown>,
-    focused?: number,
+    focused?: number | (() => number | undefined),
     again?: () => void,
   ): Promise<boolean> {
     const { turns, dialogs, place, rows } = this.parts;
@@ -193,7 +210,8 @@ export class TreeActions implements TreeEditingEvents {
       if (!isSame(place.mapId, map)) return isDone;
       // Also after a failure: somebody else may have changed it.
       await this.parts.map.reload().catch(tell);
-      if (focused !== undefined && !rows.isBusy) rows.focus(focused);
+      const at = typeof focused === "function" ? focused() : focused;
+      if (at !== undefined && !rows.isBusy) rows.focus(at);
       this.parts.map.keepFocus();
       return isDone;
     };

@@ -274,6 +274,8 @@ export const english = {
   deletedSelected: { one: "{n} entry was deleted.", other: "{n} entries were deleted." },
   undo: "Undo",
   styleOf: "Style",
+  duplicate: "Duplicate",
+  duplicateName: "{name} (copy)",
   copyStyle: "Copy style",
   pasteStyle: "Paste style",
   styleCopied: "The style of {name} is copied. Paste it by the menu of another layer.",

@@ -279,6 +279,8 @@ export const french: Texts = {
   deletedSelected: { one: "{n} élément supprimé.", other: "{n} éléments supprimés." },
   undo: "Annuler",
   styleOf: "Style",
+  duplicate: "Dupliquer",
+  duplicateName: "{name} (copie)",
   copyStyle: "Copier le style",
   pasteStyle: "Coller le style",
   styleCopied: "Le style de {name} est copié. Collez-le par le menu d’une autre couche.",

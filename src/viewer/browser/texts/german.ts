@@ -282,6 +282,8 @@ export const german: Texts = {
   deletedSelected: { one: "{n} Eintrag wurde gelöscht.", other: "{n} Einträge wurden gelöscht." },
   undo: "Rückgängig",
   styleOf: "Stil",
+  duplicate: "Duplizieren",
+  duplicateName: "{name} (Kopie)",
   copyStyle: "Stil kopieren",
   pasteStyle: "Stil einfügen",
   styleCopied: "Der Stil von {name} ist kopiert. Im Menü einer anderen Ebene fügen Sie ihn ein.",

@@ -296,6 +296,8 @@ export const russian: Texts = {
   },
   undo: "Вернуть",
   styleOf: "Стиль",
+  duplicate: "Дублировать",
+  duplicateName: "{name} (копия)",
   copyStyle: "Скопировать стиль",
   pasteStyle: "Вставить стиль",
   styleCopied: "Стиль «{name}» скопирован. Вставьте его через меню другого слоя.",

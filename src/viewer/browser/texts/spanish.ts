@@ -277,6 +277,8 @@ export const spanish: Texts = {
   deletedSelected: { one: "Se ha eliminado {n} elemento.", other: "Se han eliminado {n} elementos." },
   undo: "Deshacer",
   styleOf: "Estilo",
+  duplicate: "Duplicar",
+  duplicateName: "{name} (copia)",
   copyStyle: "Copiar el estilo",
   pasteStyle: "Pegar el estilo",
   styleCopied: "Se ha copiado el estilo de {name}. Péguelo desde el menú de otra capa.",
