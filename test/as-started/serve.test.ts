@@ -25,6 +25,7 @@ const env = {
   REDIS_URL: redis.href,
   MAPWRIGHT_EXTERNAL_HOSTS: tiles.host,
   MAPWRIGHT_EXTERNAL_LAYERS_PRIVATE_ADDRESSES: "true",
+  MAPWRIGHT_LINKS_PRIVATE_ADDRESSES: "true",
 };
 await mkdir(join(folder, "data/icons"), { recursive: true });
 await writeFile(join(folder, `data/icons/${operatorsIcon.name}.svg`), operatorsIcon.svg);

@@ -57,9 +57,17 @@ export const externalSteps: readonly Step[] = [
     },
   },
   {
-    name: "a file by its link: none of a private network",
+    name: "a file by its link: without settings none of a private network",
+    also: true,
     walk: async (t, world) => {
-      const body = { url: "http://127.0.0.1:1/trees.csv", map: "others" };
+      const [host] = world.at.externalHosts;
+      const body = { url: `http://${host ?? "127.0.0.1:1"}/trees.png`, map: "others" };
+      if (host !== undefined) {
+        const { headers, bytes } = await world.api("POST", "link/", { body });
+        t.match(headers.get("content-disposition"), /trees\.png/);
+        t.ok((await picture(bytes)).painted > 0);
+        return;
+      }
       const { json } = await world.api("POST", "link/", { body, status: 500 });
       t.match(json, { code: "import_failed", message: /no public address/ });
     },
