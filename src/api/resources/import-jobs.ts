@@ -124,6 +124,8 @@ const ownerOf = ({ caller, project, layer }: LayerContext): JobOwner => ({
 async function jobOf(request: Request, services: Services, context: LayerContext): Promise<ImportJob> {
   const job = await findJob(services.db, request.params.job!, ownerOf(context));
   if (!job) throw notFound("import of that id, or it is another user's or older than a day");
+  // Its row is there as soon as its objects are: another node may not have heard of the columns that it has made.
+  if (job.state === "done") await services.changes.propagate();
   return job;
 }
 
