@@ -34,7 +34,9 @@ async function opened(map?: string, options: Parameters<typeof openPage>[2] = {}
     ...options,
   });
   await signIn(page, "admin");
-  await page.waitForSelector(map === undefined ? ".home-card" : ".tree .hint", { state: "attached" });
+  await page.waitForSelector(map === undefined ? ".home-card" : ".tree :is(.hint, .tree-choose)", {
+    state: "attached",
+  });
   return { page, problems };
 }
 /** As a key and a mouse do it. */
@@ -85,6 +87,34 @@ t.test("a text that is pasted into a field stays there", async (t) => {
   await page.waitForTimeout(300);
   t.equal(await page.locator(".import").count(), 0);
 });
+
+t.test(
+  "a file goes to the map wherever it is dropped, and what is dragged within the page does not",
+  async (t) => {
+    await api("POST", "", { code: "anywhere" });
+    await api("POST", "anywhere/layers/", { code: "empty" });
+    const { page } = await opened("anywhere", { viewport: { width: 1280, height: 800 } });
+    await page.focus(".tree-choose");
+    await page.keyboard.press("F2");
+    // Else the browser would open the file in place of the page.
+    const isTaken = await page.evaluate<boolean>(`(() => {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File([${JSON.stringify(areas("A"))}], "late.geojson"));
+    const drop = new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true });
+    return !document.querySelector(".tree-rename").dispatchEvent(drop);
+  })()`);
+    t.equal(isTaken, true);
+    await soon(t).same(() => namesIn("anywhere"), ["A"]);
+    await page.evaluate(`(() => {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.setData("text/uri-list", "https://example.org/");
+    for (const [type, target] of [["dragstart", ".to-home"], ["dragover", ".leaflet-container"], ["drop", ".leaflet-container"]])
+      document.querySelector(target).dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+  })()`);
+    t.equal(await page.locator("dialog[open]").count(), 0);
+    await page.context().close();
+  },
+);
 
 t.test("a link is followed, by the dialog, by pasting and by dropping it", async (t) => {
   await api("POST", "", { code: "linked", name: "Linked" });

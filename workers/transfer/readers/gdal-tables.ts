@@ -15,11 +15,14 @@ export const findGdalTables =
   async ({ path, encoding }) => {
     const dataset = openVector(path, driver, encoding ?? fileEncoding(driver, path));
     try {
-      return [...dataset.layers]
+      const layers = [...dataset.layers];
+      // Of some formats the whole file is read to count them: a file of one table is read anyhow.
+      const count = (layer: (typeof layers)[number]) =>
+        layers.length > 1 && { features: isBlankSheet(dataset, layer) ? 0 : layer.features.count() };
+      return layers
         .map((layer, place): OwnTable => {
           const { name, geometry } = describedLayer(dataset, layer);
-          const features = isBlankSheet(dataset, layer) ? 0 : layer.features.count();
-          return { name, place, features, ...(geometry !== undefined && { geometry }) };
+          return { name, place, ...count(layer), ...(geometry !== undefined && { geometry }) };
         })
         .filter(({ name }) => driver !== "GPKG" || name !== styleTable);
     } finally {

@@ -1,10 +1,15 @@
 import { button, h } from "../dom.js";
 import { sizeText } from "../size-text.js";
+import type { Translate } from "../texts.js";
 import { showDialog } from "../tools/dialog.js";
 import type { Dialogs } from "./dialogs.js";
 import type { Edits } from "./edits.js";
-import { pastedText } from "./pasted-text.js";
+import { type PastedData, pastedText } from "./pasted-text.js";
 import { problemText } from "./problem.js";
+
+/** As a file: what is imported has a name. */
+export const pastedFile = (t: Translate, { text, extension }: PastedData): File =>
+  new File([text], `${t("pastedName")}.${extension}`);
 
 /** Takes a link to a file, or a table or geodata as text, and makes files of them. */
 
@@ -64,7 +69,7 @@ export function showAddDialog({ dialogs, edits, project, map, add }: AddParts, l
       return field.focus();
     }
     dialog.close();
-    add([new File([found.text], `${t("pastedName")}.${found.extension}`)]);
+    add([pastedFile(t, found)]);
   };
   const form = h(
     "form",

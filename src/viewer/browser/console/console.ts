@@ -10,7 +10,7 @@ import { type MapId, type MapInfo, type MapServer, ServerError } from "../map-se
 import { PopupMenu } from "../popup-menu.js";
 import type { Sessions } from "../sessions.js";
 import { Stage } from "../stage.js";
-import { showAddDialog } from "./add-dialog.js";
+import { pastedFile, showAddDialog } from "./add-dialog.js";
 import { Dialogs } from "./dialogs.js";
 import { DropTarget } from "./drop-target.js";
 import { Edits } from "./edits.js";
@@ -309,11 +309,7 @@ export class Console {
     const { t } = this.parts.locale;
     const found = pastedText(text);
     if (found?.kind === "link") this.addLink(found.url);
-    else if (found)
-      this.importer.start(
-        [new File([found.text], `${t("pastedName")}.${found.extension}`)],
-        this.place.mapId,
-      );
+    else if (found) this.importer.start([pastedFile(t, found)], this.place.mapId);
     else this.dialogs.toasts.show(t("pastedNothing"));
   }
 

@@ -1,8 +1,10 @@
 import { button, h, icon } from "../dom.js";
 import type { Translate } from "../texts.js";
 
-/** Types of what can be dropped. */
-const taken: ReadonlySet<string> = new Set(["Files", "text/uri-list", "text/plain"]);
+/** Types of texts that can be dropped. */
+const texts: ReadonlySet<string> = new Set(["text/uri-list", "text/plain"]);
+/** Type that marks what is dragged from one place of the page to another, which is no data. */
+const own = "application/x-mapwright-own";
 
 /** Whether it happens in a field, which has its own use for texts. */
 function isEditable(event: Event): boolean {
@@ -39,17 +41,14 @@ export class DropTarget {
       this.chooser.value = "";
       if (files.length > 0) dropped(files);
     });
-    // What is dragged from one place of the page to another is no data.
-    let isOwn = false;
-    window.addEventListener("dragstart", () => {
-      isOwn = true;
-    });
-    window.addEventListener("dragend", () => {
-      isOwn = false;
-    });
+    window.addEventListener("dragstart", ({ dataTransfer }) => dataTransfer?.setData(own, own));
     const over = (event: DragEvent, by: number) => {
-      if (isOwn || isEditable(event)) return false;
-      if (!event.dataTransfer?.types.some((type) => taken.has(type))) return false;
+      const types = event.dataTransfer?.types ?? [];
+      if (types.includes(own)) return false;
+      // A file that is dropped on a field would be opened in place of the page.
+      const isTaken =
+        types.includes("Files") || (types.some((type) => texts.has(type)) && !isEditable(event));
+      if (!isTaken) return false;
       event.preventDefault();
       this.depth = Math.max(0, this.depth + by);
       this.overlay.hidden = this.depth === 0 || !mayDrop();

@@ -1,9 +1,12 @@
 /** What a text is that is pasted or dropped. Does not depend on the DOM. */
 
-export type PastedText =
-  | { readonly kind: "link"; readonly url: string }
-  /** The content of a file of that extension. */
-  | { readonly kind: "data"; readonly extension: string; readonly text: string };
+/** The content of a file of that extension. */
+export interface PastedData {
+  readonly kind: "data";
+  readonly extension: string;
+  readonly text: string;
+}
+export type PastedText = { readonly kind: "link"; readonly url: string } | PastedData;
 
 /** Lines at which a table is looked at. */
 const lookedLines = 50;
