@@ -62,11 +62,14 @@ export class Memory {
     return this.seen.get(field)?.has(value) ?? false;
   }
 
-  /** What is not a change any more the server has. @param isChange whether it is one */
+  /**
+   * What is not a change any more the server has; of what is not made yet, it was nothing that it could have.
+   * @param isChange whether it is one
+   */
   settle(isChange: (field: string) => boolean): void {
     for (const [field, { value }] of [...this.pending])
       if (!isChange(field)) {
-        this.acknowledged.push({ field, value });
+        if (this.id !== undefined) this.acknowledged.push({ field, value });
         this.pending.delete(field);
       }
   }
