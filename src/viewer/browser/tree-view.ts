@@ -151,10 +151,12 @@ export class TreeView {
     const name = h("span", { class: "tree-name" }, item.title);
     const { id } = item.element;
     const place = h("div", { class: "tree-row", "data-depth": depthOf(depth), "data-layer": id }, name);
+    entry.className = "late";
     entry.append(place);
     const make = () => {
       if (!place.isConnected) return;
       place.remove();
+      entry.className = "";
       this.fill(entry, item, depth);
     };
     this.makers.set(item.element.id, make);
