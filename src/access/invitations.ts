@@ -36,13 +36,18 @@ export function invite(
   return db.transaction(async (tx) => {
     await requireAuthor(tx, projectId, by);
     await requireMember(tx, projectId, accountId);
-    if (!(await isOfProjectAlone(tx, accountId)))
-      throw failed(
-        "invalid_value",
-        "This user belongs to other projects, too, or is an operator: only an operator sets a new password, by the command `user password`.",
-      );
+    await requireOfProjectAlone(tx, accountId);
     return writeInvitation(tx, projectId, accountId);
   });
+}
+
+/** @throws Failure invalid_value for an account of several projects, or an operator's */
+export async function requireOfProjectAlone(tx: Queryable, accountId: number): Promise<void> {
+  if (await isOfProjectAlone(tx, accountId)) return;
+  throw failed(
+    "invalid_value",
+    "This user belongs to other projects, too, or is an operator: only an operator sets a new password, by the command `user password`.",
+  );
 }
 
 /** Makes a link for a user of the project, whoever asks. */

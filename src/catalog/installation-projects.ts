@@ -1,8 +1,7 @@
 import { failed } from "../errors.js";
-import type { Database, Queryable } from "../storage/postgres.js";
+import type { Queryable } from "../storage/postgres.js";
 import { checkText } from "./codes.js";
 import { setMostBytes } from "./disk-use.js";
-import { projectId } from "./projects.js";
 
 /** The projects of the installation, as operators see them. */
 
@@ -13,6 +12,8 @@ export interface InstallationProject {
   readonly maps: number;
   readonly layers: number;
   readonly users: number;
+  /** Logins of its administrators, some if there are many. */
+  readonly administrators: readonly string[];
   /** What it takes of the disks; null = it was not measured yet. */
   readonly bytes: number | null;
   readonly measuredAt: Date | null;
@@ -20,13 +21,18 @@ export interface InstallationProject {
   readonly mostBytes: number | null;
 }
 
+const mostAdministrators = 20;
+
 /** Ordered by code. @param only the code of one */
 export const installationProjects = (db: Queryable, only?: string): Promise<InstallationProject[]> =>
   db.query<InstallationProject>(
     `select p.code, p.name, p.languages, u.bytes, u.measured_at as "measuredAt", u.most_bytes as "mostBytes",
        (select count(*) from map m where m.project_id = p.id)::int as maps,
        (select count(*) from map m join node n on n.map_id = m.id where m.project_id = p.id and n.type <> 'folder')::int as layers,
-       (select count(*) from membership m where m.project_id = p.id)::int as users
+       (select count(*) from membership m where m.project_id = p.id)::int as users,
+       array(select m.login from membership m where m.project_id = p.id and m.role = 'admin'
+         and not exists (select from access_key k where k.account_id = m.account_id)
+         order by m.login limit ${mostAdministrators}) as administrators
      from project p left join project_disk_use u on u.project_id = p.id
      where not p.hidden and ($1::text is null or p.code = $1) order by p.code`,
     [only ?? null],
@@ -38,24 +44,21 @@ export interface ProjectChange {
   readonly mostBytes: number | null | undefined;
 }
 
-/** @throws Failure project_not_found; invalid_value */
+/** @throws Failure invalid_value */
 export async function changeProject(
-  db: Database,
-  code: string,
+  tx: Queryable,
+  id: number,
   { name, mostBytes }: ProjectChange,
 ): Promise<void> {
-  await db.transaction(async (tx) => {
-    const id = await projectId(tx, code);
-    if (name !== undefined) {
-      if (name.trim() === "")
-        throw failed("invalid_value", "A project's name is not empty.", { parameter: "name" });
-      await tx.execute("update project set name = $2 where id = $1 and name <> $2", [
-        id,
-        checkText(name, "name"),
-      ]);
-    }
-    if (mostBytes !== undefined) await setMostBytes(tx, id, mostBytes);
-  });
+  if (name !== undefined) {
+    if (name.trim() === "")
+      throw failed("invalid_value", "A project's name is not empty.", { parameter: "name" });
+    await tx.execute("update project set name = $2 where id = $1 and name <> $2", [
+      id,
+      checkText(name, "name"),
+    ]);
+  }
+  if (mostBytes !== undefined) await setMostBytes(tx, id, mostBytes);
 }
 
 /** An import that goes on, or has ended within the last day. */

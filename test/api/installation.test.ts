@@ -122,6 +122,47 @@ t.test("the list has all projects, and what they take", async (t) => {
   t.equal(headers.get("cache-control"), "private, no-store");
 });
 
+t.test("an administrator who cannot sign in any more gets a link by the operator", async (t) => {
+  const made = await ask("POST", "projects/", operator, { code: "lost", administrator: "ina" });
+  const accept = async (invitation: string, password: string) =>
+    (
+      await fetch(`${server.url}/api/2.8/lost/invitation/`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ invitation, password }),
+      })
+    ).status;
+  const first = made.json.invitation.invitation;
+  const invite = (administrator: unknown, more = {}) =>
+    ask("PATCH", "projects/lost/", operator, { administrator, ...more });
+  const second = await invite("ina", { name: "Found" });
+  t.match(second.json, { name: "Found", users: 1, administrators: ["ina"] });
+  t.equal(await accept(first, "ina-was-here"), 403, "the last one counts");
+  t.equal(await accept(second.json.invitation.invitation, "ina-was-here"), 200);
+  // Others become administrators.
+  const { id } = await services.catalog.project("lost");
+  await addMember(db, { login: "otto", password: "otto-otto", projectId: id, role: "viewer" });
+  t.match((await invite("otto")).json, { users: 2, administrators: ["ina", "otto"] });
+  t.match((await invite("new")).json, { users: 3, administrators: ["ina", "new", "otto"] });
+  t.equal((await invite("no spaces here")).status, 500);
+  t.equal((await invite("")).status, 500);
+  // Accounts with rights elsewhere.
+  const shared = await addMember(db, {
+    login: "shared",
+    password: "shared-shared",
+    projectId: id,
+    role: "viewer",
+  });
+  await addMember(db, { login: "shared", accountId: shared.id, projectId: project.id, role: "viewer" });
+  t.equal((await invite("shared", { name: "Half" })).status, 500);
+  t.equal((await services.catalog.project("lost")).name, "Found", "nothing is done by halves");
+  t.equal((await ask("PATCH", "projects/p/", operator, { administrator: "boss" })).status, 500);
+  t.equal((await ask("PATCH", "projects/lost/", admin, { administrator: "ina" })).status, 403);
+  t.equal((await ask("PATCH", "projects/none/", operator, { administrator: "ina" })).status, 500);
+  await db.query("delete from project where code = 'lost'");
+  await services.changes.propagate();
+});
+
 t.test("what lies in the bin counts until it leaves it", async (t) => {
   const bytes = async () => {
     await db.execute("update project_disk_use set measured_at = null");

@@ -249,7 +249,11 @@ const special: Readonly<Record<string, (world: Known) => Known>> = {
     languages: [["en", "ru"]],
     administrator: ["olga"],
   }),
-  "PATCH /installation/projects/{code}/": () => ({ code: ["spare"], name: ["Name"] }),
+  "PATCH /installation/projects/{code}/": () => ({
+    code: ["spare"],
+    name: ["Name"],
+    administrator: ["olga"],
+  }),
   "POST /api/2.8/{project}/members/": (world) => ({
     login: [`${world.map![0]}new`],
     password: ["correct-horse"],

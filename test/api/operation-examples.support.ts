@@ -265,7 +265,7 @@ export async function walkOperations({ server, secret, password }: ExampleWorld)
     },
   });
   await ask("setProject", "PATCH /installation/projects/town/", {
-    body: { name: "The town", most_bytes: 2_000_000_000 },
+    body: { name: "The town", most_bytes: 2_000_000_000, administrator: "nora" },
   });
 
   const collection = {

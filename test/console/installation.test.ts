@@ -114,6 +114,28 @@ t.test("a limit is set, and a full project says so where somebody adds to it", a
   await server.nodes[0]!.services.fullProjects.read();
 });
 
+t.test("an administrator who has lost the link gets another one", async (t) => {
+  const { page, problems } = await opened("boss", { viewport: { width: 360, height: 740 } });
+  await page.evaluate("navigator.clipboard.writeText = async (text) => { globalThis.copied = text; }");
+  await installation(page);
+  await page.click("tr[data-project='harbour'] .people-name");
+  await accessible(t, page, "a project with its administrators");
+  await page.locator(".administrators button").focus();
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("dialog .button.danger");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await page.click(".copy-row button");
+  const link = new URL(await page.evaluate<string>("globalThis.copied"));
+  t.match(Object.fromEntries(new URLSearchParams(link.hash.slice(1))), {
+    project: "harbour",
+    invitation: /^mwi_/,
+  });
+  await page.click(".people-bar [aria-label='Back']");
+  await page.waitForSelector(".administrators");
+  t.same(problems, []);
+});
+
 t.test("the state is that of doctor, on a phone as well", async (t) => {
   const { page, problems } = await opened("boss", { viewport: { width: 360, height: 740 } });
   await installation(page);

@@ -246,7 +246,11 @@ const entries: Readonly<Record<string, () => Promise<readonly Entry[]> | readonl
     ),
   ],
   "PATCH /installation/projects/:code/": async () => [
-    await json("/installation/projects/p/", { name: "n".repeat(60_000) }, { token: admin, status: [500] }),
+    await json(
+      "/installation/projects/p/",
+      { name: "n".repeat(60_000), administrator: "l".repeat(128) },
+      { token: admin, status: [500] },
+    ),
   ],
   "GET /installation/state/": () => [get("/installation/state/", { token: admin, clients: 1 })],
   "GET P/members/": () => [get("members/", { token: admin })],

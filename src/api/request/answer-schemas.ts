@@ -149,6 +149,7 @@ const installationProject = z.object({
   maps: z.int(),
   layers: z.int(),
   users: z.int(),
+  administrators: z.array(z.string()).describe("Logins of its administrators, some if there are many"),
   bytes: z.int().nullable().describe("What it takes of the disks; null = it was not measured yet"),
   measured: z.iso.datetime().nullable(),
   most_bytes: z.int().nullable().describe("The most that it may take; null = as much as there is"),
@@ -296,6 +297,9 @@ const schemas = {
   }),
   InstallationProject: installationProject,
   NewInstallationProject: installationProject.extend({ invitation }),
+  ChangedInstallationProject: installationProject.extend({
+    invitation: invitation.describe("Of the administrator that was named").optional(),
+  }),
   InstallationState: z.object({
     checks: z
       .array(

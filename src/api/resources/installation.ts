@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { makeProject } from "../../access/new-project.js";
+import { changeAdministeredProject, makeProject } from "../../access/administered-projects.js";
+import type { Invitation } from "../../access/invitations.js";
 import { isOperator } from "../../access/operators.js";
 import type { Session } from "../../access/sessions.js";
 import {
-  changeProject,
   type InstallationProject,
   installationImports,
   installationProjects,
@@ -32,6 +32,9 @@ const mostBytes = ruled(z.int(notBytes).min(1, notBytes).nullable(), {
 const projectChange = {
   name: text("The title.").optional(),
   most_bytes: mostBytes.optional(),
+  administrator: text(
+    "Login of an administrator, who gets an invitation: one who has lost the password, another user, or somebody new.",
+  ).optional(),
 };
 
 const languages = ruled(z.array(z.string(notCodes), notCodes).min(1, notCodes).max(100, notCodes), {
@@ -68,12 +71,14 @@ async function own(request: Request, services: Services): Promise<Reply> {
 }
 
 const shown = ({
+  administrators,
   measuredAt,
   mostBytes,
   ...project
 }: InstallationProject): Answered<"InstallationProject"> => ({
   ...project,
   languages: [...project.languages],
+  administrators: [...administrators],
   measured: measuredAt?.toISOString() ?? null,
   most_bytes: mostBytes,
 });
@@ -83,9 +88,18 @@ async function list(request: Request, services: Services): Promise<Reply> {
   return uncached((await installationProjects(services.db)).map(shown));
 }
 
-async function answerProject({ db }: Services, code: string): Promise<Reply> {
+async function answerProject(
+  { db }: Services,
+  code: string,
+  invitation: Invitation | undefined,
+): Promise<Reply> {
   const [project] = await installationProjects(db, code);
-  return uncached(project ? shown(project) : null);
+  return uncached({
+    ...(project && shown(project)),
+    ...(invitation && {
+      invitation: { invitation: invitation.secret, expires: invitation.endsAt.toISOString() },
+    }),
+  });
 }
 
 async function add(
@@ -95,13 +109,9 @@ async function add(
 ): Promise<Reply> {
   await requireOperator(request, services);
   const { most_bytes: mostBytes, ...project } = await body();
-  const { secret, endsAt } = await makeProject(services.db, { ...project, mostBytes });
+  const invitation = await makeProject(services.db, { ...project, mostBytes });
   await services.changes.propagate();
-  const [made] = await installationProjects(services.db, project.code);
-  return uncached({
-    ...(made && shown(made)),
-    invitation: { invitation: secret, expires: endsAt.toISOString() },
-  });
+  return answerProject(services, project.code, invitation);
 }
 
 async function change(
@@ -111,12 +121,13 @@ async function change(
 ): Promise<Reply> {
   await requireOperator(request, services);
   const code = request.params.code!;
-  const { name, most_bytes } = await body();
-  await changeProject(services.db, code, { name, mostBytes: most_bytes });
+  const { name, most_bytes, administrator } = await body();
+  const changed = { name, mostBytes: most_bytes, administrator };
+  const invitation = await changeAdministeredProject(services.db, code, changed);
   await services.changes.propagate();
   // The other nodes read them every minute.
   if (most_bytes !== undefined) await services.fullProjects.read();
-  return answerProject(services, code);
+  return answerProject(services, code, invitation);
 }
 
 async function state(request: Request, services: Services): Promise<Reply> {
@@ -196,18 +207,22 @@ export const installationOperations: readonly Operation[] = [
     handle: add,
   }),
   operation({
+    // Nor has this one.
     id: "setProject",
     tag: "Server",
     counts: "writes",
     changes: projects,
-    summary: "Change the title or the limit of a project",
+    summary: "Change the title or the limit of a project, or invite an administrator",
     details:
       "For operators. A project that takes more than `most_bytes` is served as before, and takes no new objects, imports and files.",
     access: "token",
     methods: ["PATCH"],
     path: `${path}/projects/:code/`,
     body: jsonObject(projectChange, sizes.small),
-    answer: answers("The project.", ref("InstallationProject")),
+    answer: answers(
+      "The project, with the invitation, if there is one, which is shown only now.",
+      ref("ChangedInstallationProject"),
+    ),
     refuses: [401, 403, "project_not_found", "invalid_value"],
     handle: change,
   }),

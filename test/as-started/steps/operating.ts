@@ -226,10 +226,12 @@ export const operatingSteps: readonly Step[] = [
       t.match(await ask("PATCH", "projects/port/", { name: "The port", most_bytes: null }), {
         most_bytes: null,
       });
+      const again = await ask("PATCH", "projects/port/", { administrator: "pia" });
+      t.not(again.invitation.invitation, invitation, "who has lost the password gets another link");
       const projects: { code: string }[] = await ask("GET", "projects/");
       t.match(
         projects.find(({ code }) => code === "port"),
-        { name: "The port", users: 1 },
+        { name: "The port", users: 1, administrators: ["pia"] },
       );
       const state = await ask("GET", "state/");
       t.same(

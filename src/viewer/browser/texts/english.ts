@@ -659,6 +659,8 @@ export const english = {
   mostDiskHint: "A number above 0; empty: as much as there is.",
   projectMade:
     "{name} is there. Send this link to {login}, who chooses a password by it until {date}. It is not shown again.",
+  administrators: "Administrators",
+  administratorsHint: "Who cannot sign in any more chooses a new password by a link.",
   projectLink: "Link for the first administrator",
   diskUse: "On disk",
   notMeasured: "not measured yet",

@@ -679,6 +679,8 @@ export const french: Texts = {
   mostDiskHint: "Un nombre supérieur à 0 ; vide : autant qu’il y en a.",
   projectMade:
     "{name} est créé. Envoyez ce lien à {login}, qui choisit ainsi un mot de passe jusqu’au {date}. Il n’est plus affiché ensuite.",
+  administrators: "Administrateurs",
+  administratorsHint: "Qui ne peut plus se connecter choisit un nouveau mot de passe avec un lien.",
   projectLink: "Lien pour le premier administrateur",
   diskUse: "Sur disque",
   notMeasured: "pas encore mesuré",

@@ -682,6 +682,8 @@ export const german: Texts = {
   mostDiskHint: "Eine Zahl über 0; leer: so viel, wie da ist.",
   projectMade:
     "{name} ist angelegt. Schicken Sie diesen Link an {login}: Damit wird bis {date} ein Passwort gewählt. Er wird nicht noch einmal gezeigt.",
+  administrators: "Administratoren",
+  administratorsHint: "Wer sich nicht mehr anmelden kann, wählt mit einem Link ein neues Passwort.",
   projectLink: "Link für den ersten Administrator",
   diskUse: "Auf der Platte",
   notMeasured: "noch nicht gemessen",

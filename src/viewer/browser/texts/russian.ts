@@ -749,6 +749,8 @@ export const russian: Texts = {
   mostDiskHint: "Число больше 0; пусто: сколько есть.",
   projectMade:
     "Проект «{name}» создан. Отправьте эту ссылку {login}: по ней до {date} выбирают пароль. Больше она не покажется.",
+  administrators: "Администраторы",
+  administratorsHint: "Кто больше не может войти, выберет новый пароль по ссылке.",
   projectLink: "Ссылка для первого администратора",
   diskUse: "На диске",
   notMeasured: "ещё не измерено",

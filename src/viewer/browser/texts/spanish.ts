@@ -672,6 +672,8 @@ export const spanish: Texts = {
   mostDiskHint: "Un número mayor que 0; vacío: tanto como haya.",
   projectMade:
     "{name} está creado. Envíe este enlace a {login}, que elige con él una contraseña hasta el {date}. No se muestra otra vez.",
+  administrators: "Administradores",
+  administratorsHint: "Quien ya no puede iniciar sesión elige una contraseña nueva con un enlace.",
   projectLink: "Enlace para el primer administrador",
   diskUse: "En disco",
   notMeasured: "aún sin medir",

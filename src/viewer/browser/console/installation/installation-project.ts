@@ -6,6 +6,8 @@ export interface InstallationProject {
   readonly maps: number;
   readonly layers: number;
   readonly users: number;
+  /** Logins, some if there are many. */
+  readonly administrators: readonly string[];
   readonly bytes: number | null;
   readonly most_bytes: number | null;
 }
