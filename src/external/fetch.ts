@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { eitherSignal } from "../either-signal.js";
 import { Outbound, reasonOf, SourceError } from "./outbound.js";
 
 /** Gets images from servers of others. */
@@ -40,7 +41,20 @@ export class ImageFetcher {
    * @throws SourceError
    */
   async fetch(address: string, mayBeMissing: boolean, cancelled: AbortSignal): Promise<FetchedImage> {
-    const signal = AbortSignal.any([AbortSignal.timeout(this.options.deadlineMs), cancelled]);
+    const { signal, release } = eitherSignal([AbortSignal.timeout(this.options.deadlineMs), cancelled]);
+    try {
+      return await this.image(address, mayBeMissing, signal);
+    } finally {
+      release();
+    }
+  }
+
+  /** Ends all connections. */
+  close(): void {
+    this.outbound.close();
+  }
+
+  private async image(address: string, mayBeMissing: boolean, signal: AbortSignal): Promise<FetchedImage> {
     const { answer } = await this.outbound.get(address, signal);
     const status = answer.statusCode ?? 0;
     const maxAgeSeconds = maxAgeOf(answer.headers["cache-control"]);
@@ -53,11 +67,6 @@ export class ImageFetcher {
       throw new SourceError(`it answers ${status}`);
     }
     return { bytes: await this.body(answer), maxAgeSeconds };
-  }
-
-  /** Ends all connections. */
-  close(): void {
-    this.outbound.close();
   }
 
   private async body(answer: IncomingMessage): Promise<Uint8Array> {

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { extname } from "node:path";
 import type { Config } from "../config.js";
+import { eitherSignal } from "../either-signal.js";
 import { type Failure, failed } from "../errors.js";
 import { isImportable } from "../hosts/import-messages.js";
 import { FairSemaphore } from "../queues/fair-semaphore.js";
@@ -71,8 +72,15 @@ export class LinkedFiles {
     owners: readonly [string, string],
     cancelled: AbortSignal,
   ): Promise<LinkedFile> {
-    const release = await this.permits.acquire({ owners, signal: cancelled });
-    const signal = AbortSignal.any([AbortSignal.timeout(this.options.deadlineMs), cancelled]);
+    const giveBack = await this.permits.acquire({ owners, signal: cancelled });
+    const { signal, release: forget } = eitherSignal([
+      AbortSignal.timeout(this.options.deadlineMs),
+      cancelled,
+    ]);
+    const release = () => {
+      forget();
+      giveBack();
+    };
     try {
       const { answer, url } = await this.outbound.get(address, signal);
       const given = Number(answer.headers["content-length"] ?? Number.NaN);
@@ -134,7 +142,7 @@ function nameOf({ headers }: IncomingMessage, url: URL): string {
   const plain = /filename\s*=\s*(?:"([^"]*)"|([^;\s]+))/i.exec(said);
   const name =
     (encoded && decoded(encoded)) || plain?.[1] || plain?.[2] || decoded(url.pathname.split("/").at(-1)!);
-  const clean = name.replace(/[\p{Cc}\p{Bidi_Control}\p{Surrogate}/\\]/gu, "_").slice(-longestName) || "file";
+  const clean = name.slice(-longestName).replace(/[\p{Cc}\p{Bidi_Control}\p{Surrogate}/\\]/gu, "_") || "file";
   if (isImportable(extname(clean).slice(1).toLowerCase())) return clean;
   const type = headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
   const extension = Object.hasOwn(extensions, type) ? extensions[type] : undefined;

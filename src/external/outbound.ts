@@ -123,6 +123,8 @@ export class Outbound {
         reject(new SourceError(reasonOf(error), { cause: error, isUnreachable: !isConnected })),
       );
       sent.on("response", resolve);
+      // An answer that changes the protocol, which nobody has asked for, is none.
+      sent.on("close", () => reject(new SourceError("it gives no answer")));
       sent.end();
     });
   }

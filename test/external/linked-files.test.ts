@@ -1,7 +1,10 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { gzipSync } from "node:zlib";
 import t from "tap";
+import { ImageFetcher } from "../../src/external/fetch.js";
 import { LinkedFiles } from "../../src/external/linked-files.js";
 import { waitFor } from "../support/server.js";
 
@@ -36,6 +39,10 @@ const server = createServer((request, response) => {
       return void response.write("a");
     case "silent":
       return;
+    case "switch":
+      return void request.socket.write(
+        "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n",
+      );
     case "said":
       headers["content-disposition"] = decodeURIComponent(more.join("/"));
       break;
@@ -53,6 +60,8 @@ const { port } = server.address() as AddressInfo;
 const at = (path: string) => `http://127.0.0.1:${port}/${path}`;
 const owners = ["p1", "a1"] as const;
 const never = new AbortController().signal;
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
 
 function links(options: Partial<ConstructorParameters<typeof LinkedFiles>[0]> = {}): LinkedFiles {
   const made = new LinkedFiles({
@@ -95,6 +104,7 @@ t.test("what is not to be had says why, and holds nothing", async (t) => {
     ["large", /more than 4000 bytes/],
     ["endless", /more than 4000 bytes/],
     ["short", /fetched: /],
+    ["switch", /no answer/],
     ["round", /redirects too often/],
     [`to/${encodeURIComponent("file:///etc/passwd")}`, /http and https/],
   ] as const)
@@ -141,4 +151,17 @@ t.test("who leaves, and who never reads, leaves the place to others", async (t) 
   await t.rejects(whole(files, "silent"), { message: /takes too long/ });
   await t.rejects(whole(files, "slow"), { message: /takes too long/ });
   await waitFor(async () => open.size === 0);
+});
+
+t.test("what takes too long ends, whatever the garbage collector has taken", async (t) => {
+  const options = { hosts: [`127.0.0.1:${port}`], privateAddresses: true, deadlineMs: 1_000 };
+  const files = links(options);
+  const images = new ImageFetcher({ ...options, maxBytes: 1_000, connections: 2 });
+  t.teardown(() => images.close());
+  const collecting = setInterval(collectGarbage, 100);
+  t.teardown(() => clearInterval(collecting));
+  for (const path of ["silent", "slow"]) {
+    await t.rejects(whole(files, path), { message: /takes too long/ }, `a file: ${path}`);
+    await t.rejects(images.fetch(at(path), true, never), { name: "SourceError" }, `an image: ${path}`);
+  }
 });
