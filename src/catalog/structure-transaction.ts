@@ -21,11 +21,15 @@ const patience = "8s";
 
 const inUse = () => busy("The layer is in use by long reads or an import; its columns cannot change now.", 5);
 
-/** The lock of imports and of changes of the columns, until the transaction ends. It comes before that of the map's row. */
-export async function lockStructure(tx: Queryable, layerId: number): Promise<void> {
+/**
+ * The lock of imports and of changes of the columns, until the transaction ends. It comes before that of the map's row.
+ * @param shared with others who only read the layer
+ */
+export async function lockStructure(tx: Queryable, layerId: number, shared?: "shared"): Promise<void> {
+  const lock = shared ? "pg_advisory_xact_lock_shared" : "pg_advisory_xact_lock";
   await tx.execute(`set local lock_timeout = '${patience}'`);
   try {
-    await tx.execute(`select pg_advisory_xact_lock(${importLock("$1")})`, [layerId]);
+    await tx.execute(`select ${lock}(${importLock("$1")})`, [layerId]);
   } catch (error) {
     throw translated(error) === "locked" ? inUse() : error;
   }

@@ -1,5 +1,5 @@
 import t from "tap";
-import { startServer } from "../support/server.js";
+import { startServer, waitFor } from "../support/server.js";
 
 /** Copies of layers. */
 
@@ -86,4 +86,59 @@ t.test("who may not see a layer does not see its copy", async (t) => {
   const original = await server.api("GET", "m/layers/below/");
   t.equal(shown.status, original.status);
   t.not(shown.status, 200);
+});
+
+/** Whether a statement of somebody else waits for a lock. */
+const waits = async () =>
+  (
+    await server.sql.query(
+      "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+    )
+  ).rows.length > 0;
+
+t.test("while objects are copied, others change the map", async (t) => {
+  const { id } = (await ask("GET", "m/layers/towns/")).json;
+  await server.sql.query(`begin; lock table layers.l${id} in access exclusive mode`);
+  const copying = ask("POST", "m/layers/towns/copy/", { code: "slow" });
+  await waitFor(waits);
+  const changed = await ask("PATCH", "m/layers/named/", { parent_id: 0, json: { a: 1 } });
+  const styled = await ask("PATCH", "m/layers/towns/", {
+    parent_id: 0,
+    css_style: "#towns { marker-width: 3; }",
+  });
+  t.same([changed.status, styled.status], [200, 200], changed.text);
+  await server.sql.query("rollback");
+  const made = await copying;
+  t.equal(made.status, 200, made.text);
+  t.match(made.json.css_style, /marker-width: 3/, "it looks as the layer does by then");
+  t.equal((await ask("GET", "m/layers/slow/count/")).json, 3);
+  const shown = (await ask("GET", "history/?layer=slow")).json.entries;
+  t.match(shown, [{ kind: "layer", change: "created", map: "m" }]);
+  t.equal(shown.length, 1);
+});
+
+t.test("a layer that is deleted while it is copied leaves nothing", async (t) => {
+  const { id } = (await ask("GET", "m/layers/slow/")).json;
+  await server.sql.query(`begin; lock table layers.l${id} in access exclusive mode`);
+  const copying = ask("POST", "m/layers/slow/copy/", { code: "late" });
+  await waitFor(waits);
+  t.equal((await ask("DELETE", "m/layers/slow/")).status, 200);
+  await server.sql.query("rollback");
+  t.equal((await copying).status, 404);
+  t.equal((await ask("GET", "m/layers/late/")).status, 404);
+});
+
+t.test("who is kept from a layer while it is copied is kept from its copy", async (t) => {
+  await server.sql.query("begin; select from project where code = 'p' for update");
+  const copying = ask("POST", "m/layers/named/copy/", { code: "kept" });
+  await waitFor(waits);
+  await server.sql.query(
+    `insert into access_grant (project_id, map_id, layer_id, account_id, rights)
+     select m.project_id, m.id, n.id, null, 0 from node n join map m on m.id = n.map_id where n.code = 'named'; commit`,
+  );
+  t.equal((await copying).status, 200);
+  const grants = await server.sql.query(
+    "select g.rights from access_grant g join node n on n.id = g.layer_id where n.code = 'kept'",
+  );
+  t.same(grants.rows, [{ rights: 0 }]);
 });
