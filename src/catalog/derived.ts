@@ -4,9 +4,10 @@ import type { Database, Queryable } from "../storage/postgres.js";
 import type { LostViews } from "./bin.js";
 import { type CopiedColumn, copyColumns } from "./derived-columns.js";
 import { layerTable } from "./layer-table.js";
-import { insertLayer, type NewLayer } from "./layers.js";
+import { hideLayer, insertLayer, type NewLayer } from "./layers.js";
 import { fillTimeoutMs, synchronize } from "./materialized.js";
 import type { LayerSource, NodeType } from "./state.js";
+import { lockStructure } from "./structure-transaction.js";
 import { dependedOn, isLiveSql, lockMap } from "./tree.js";
 
 /**
@@ -32,35 +33,55 @@ export interface DerivedLayer extends Omit<NewLayer, "columns" | "geometryKind">
  * Creates a virtual or materialized layer, the latter with its objects.
  * @returns its id and code
  * @throws Failure not_found (map, parent, source), invalid_code, code_exists, unknown_column; invalid_value when a layer of
- *   the type cannot have this source
+ *   the type cannot have this source; busy, of a materialized one, while columns of its source are changed
  */
 export function createDerived(
   db: Database,
   mapId: number,
   layer: DerivedLayer,
 ): Promise<{ readonly id: number; readonly code: string }> {
-  return db.transaction(async (tx) => {
-    await lockMap(tx, mapId);
-    const { sourceId } = layer;
-    const kind = await checkSource(tx, mapId, layer);
-    const made = await insertLayer(tx, mapId, { ...layer, geometryKind: kind });
-    await setSource(tx, made.id, { filter: layer.filter });
-    await tx.execute("update layer set source_id = $2 where id = $1", [made.id, sourceId]);
-    const columns = await copyColumns(tx, { from: sourceId, to: made.id, codes: layer.columns });
-    if (layer.type === "virtual") {
-      // Locks the row against writers of the source: their trigger (layer_touched) must see this layer.
-      await tx.execute("update layer set changed_at = changed_at where id = $1", [sourceId]);
-      await createView(tx, layerTable(made.id), layer, ["geom_3857", ...columns.map(aliased)]);
-    } else {
-      await tx.execute("select create_layer_table($1)", [made.id]);
-      await createView(tx, `${layerTable(made.id)}_source`, layer, columns.map(aliased));
-      await addColumnsOfView(tx, made.id);
-      await tx.execute(`set local statement_timeout = ${fillTimeoutMs}`);
-      await synchronize(tx, made.id, columns);
-      await tx.query("select generalize_layer($1)", [made.id]);
-    }
-    return made;
+  return db.transaction((tx) =>
+    layer.type === "virtual" ? createVirtual(tx, mapId, layer) : createMaterial(tx, mapId, layer),
+  );
+}
+
+async function createVirtual(tx: Queryable, mapId: number, layer: DerivedLayer) {
+  const { sourceId } = layer;
+  await lockMap(tx, mapId);
+  const geometryKind = await checkSource(tx, mapId, layer);
+  const made = await insertLayer(tx, mapId, { ...layer, geometryKind });
+  const columns = await copySource(tx, made.id, layer);
+  // Locks the row against writers of the source: their trigger (layer_touched) must see this layer.
+  await tx.execute("update layer set changed_at = changed_at where id = $1", [sourceId]);
+  await createView(tx, layerTable(made.id), layer, ["geom_3857", ...columns.map(aliased)]);
+  return made;
+}
+
+async function createMaterial(tx: Queryable, mapId: number, layer: DerivedLayer) {
+  await tx.execute(`set local statement_timeout = ${fillTimeoutMs}`);
+  await lockStructure(tx, layer.sourceId, "shared");
+  const hidden = await hideLayer(tx, mapId, {
+    ...layer,
+    geometryKind: await checkSource(tx, mapId, layer),
   });
+  const { id } = hidden;
+  const columns = await copySource(tx, id, layer);
+  await tx.execute("select create_layer_table($1)", [id]);
+  await createView(tx, `${layerTable(id)}_source`, layer, columns.map(aliased));
+  await addColumnsOfView(tx, id);
+  await synchronize(tx, id, columns);
+  await tx.query("select generalize_layer($1)", [id]);
+  await lockMap(tx, mapId);
+  const geometryKind = await checkSource(tx, mapId, layer);
+  const made = await insertLayer(tx, mapId, { ...layer, geometryKind }, hidden);
+  return made;
+}
+
+/** Names the source of a layer that has its row. @returns the layer's columns */
+async function copySource(tx: Queryable, id: number, { sourceId, filter, columns }: DerivedLayer) {
+  await setSource(tx, id, { filter });
+  await tx.execute("update layer set source_id = $2 where id = $1", [id, sourceId]);
+  return copyColumns(tx, { from: sourceId, to: id, codes: columns });
 }
 
 /** @returns the source's geometry kind */

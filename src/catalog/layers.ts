@@ -10,6 +10,7 @@ import type { LayerNode, LocalizedName } from "./state.js";
 import {
   checkParent,
   chooseCode,
+  deletedProject,
   lockMap,
   nextContainerId,
   nextSort,
@@ -158,8 +159,42 @@ export type NewLayerRow = Omit<NewLayer, "columns"> & { readonly type: LayerNode
 /** `style_mode` of a layer without a visualization: 2 = CartoCSS, 0 = none. */
 const plainStyleMode = (cssStyle: string): number => (cssStyle === "" ? 0 : 2);
 
+/** A layer that is filled in a map that nobody sees. */
+export interface HiddenLayer {
+  readonly id: number;
+  readonly holder: number;
+}
+
+/**
+ * Makes a layer that `insertLayer` moves into its map in the same transaction: with the map's row locked, others would wait until it is
+ * filled. The caller adds columns and objects.
+ * @param layer as it will be inserted
+ * @throws Failure as `insertLayer`, by the map as it is now
+ */
+export async function hideLayer(tx: Queryable, mapId: number, layer: NewLayerRow): Promise<HiddenLayer> {
+  await requireRoom(tx, mapId);
+  await checkParent(tx, mapId, layer.parentId ?? 0);
+  const [place] = await tx.query<{ id: number }>(
+    `insert into map (id, project_id, code) select id, ${deletedProject}, id::text from nextval('container_id') id returning id`,
+  );
+  const holder = place!.id;
+  const id = await nextContainerId(tx);
+  await chooseCode(tx, mapId, { id, kind: "layer" }, layer.code);
+  await tx.execute("insert into node (id, map_id, type, code) values ($1, $2, $3, $1::bigint::text)", [
+    id,
+    holder,
+    layer.type,
+  ]);
+  await tx.execute("insert into layer (id, geometry_kind) values ($1, $2)", [
+    id,
+    layer.geometryKind ?? "Unknown",
+  ]);
+  return { id, holder };
+}
+
 /**
  * Inserts a layer into the map's tree. The caller adds columns and objects in the same transaction.
+ * @param hidden has them already
  * @throws Failure not_found (map, parent), invalid_code, code_exists; invalid_value when the map has too many folders and
  *   layers
  */
@@ -167,38 +202,43 @@ export async function insertLayer(
   tx: Queryable,
   mapId: number,
   layer: NewLayerRow,
+  hidden?: HiddenLayer,
 ): Promise<{ readonly id: number; readonly code: string }> {
   await lockMap(tx, mapId);
   await requireRoom(tx, mapId);
   const parentId = await checkParent(tx, mapId, layer.parentId ?? 0);
-  const id = await nextContainerId(tx);
+  const id = hidden?.id ?? (await nextContainerId(tx));
   const code = await chooseCode(tx, mapId, { id, kind: "layer" }, layer.code);
   const name = layer.name ?? { name: "", localized: false, names: {} };
   const kind = layer.geometryKind ?? "Unknown";
   const cssStyle = layer.cssStyle ?? defaultStyle(kind, { hue: await freeHue(tx, mapId) });
+  const values = {
+    map_id: mapId,
+    parent_id: parentId,
+    type: layer.type,
+    code,
+    name: name.name,
+    localized_name: name.localized,
+    names: JSON.stringify(name.names),
+    sort: await nextSort(tx, mapId, parentId),
+    selected: layer.selected ?? true,
+    css_style: cssStyle,
+    style_mode: plainStyleMode(cssStyle),
+    owner_id: layer.ownerId ?? null,
+    json: JSON.stringify(layer.json ?? {}),
+  };
+  const columns = Object.keys(values);
+  const list = columns.join(", ");
+  const places = columns.map((_, index) => `$${index + 2}`).join(", ");
   await tx.execute(
-    `insert into node (id, map_id, parent_id, type, code, name, localized_name, names, sort, selected, css_style,
-       style_mode, owner_id, json)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
-    [
-      id,
-      mapId,
-      parentId,
-      layer.type,
-      code,
-      name.name,
-      name.localized,
-      JSON.stringify(name.names),
-      await nextSort(tx, mapId, parentId),
-      layer.selected ?? true,
-      cssStyle,
-      plainStyleMode(cssStyle),
-      layer.ownerId ?? null,
-      JSON.stringify(layer.json ?? {}),
-    ],
+    hidden
+      ? `update node set (${list}) = (${places}) where id = $1`
+      : `insert into node (id, ${list}) values ($1, ${places})`,
+    [id, ...Object.values(values)],
   );
+  if (hidden) await tx.execute("delete from map where id = $1", [hidden.holder]);
+  else await tx.execute("insert into layer (id, geometry_kind) values ($1, $2)", [id, kind]);
   if (layer.sort !== undefined) await placeNode(tx, mapId, { id, parentId }, layer.sort);
-  await tx.execute("insert into layer (id, geometry_kind) values ($1, $2)", [id, kind]);
   return { id, code };
 }
 

@@ -1,5 +1,6 @@
 import t from "tap";
-import { startServer, waitFor } from "../support/server.js";
+import { lockWaiters } from "../support/locks.js";
+import { startServer } from "../support/server.js";
 
 /** Copies of layers. */
 
@@ -88,19 +89,11 @@ t.test("who may not see a layer does not see its copy", async (t) => {
   t.not(shown.status, 200);
 });
 
-/** Whether a statement of somebody else waits for a lock. */
-const waits = async () =>
-  (
-    await server.sql.query(
-      "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
-    )
-  ).rows.length > 0;
-
 t.test("while objects are copied, others change the map", async (t) => {
   const { id } = (await ask("GET", "m/layers/towns/")).json;
   await server.sql.query(`begin; lock table layers.l${id} in access exclusive mode`);
   const copying = ask("POST", "m/layers/towns/copy/", { code: "slow" });
-  await waitFor(waits);
+  await lockWaiters(server.sql);
   const changed = await ask("PATCH", "m/layers/named/", { parent_id: 0, json: { a: 1 } });
   const styled = await ask("PATCH", "m/layers/towns/", {
     parent_id: 0,
@@ -121,7 +114,7 @@ t.test("a layer that is deleted while it is copied leaves nothing", async (t) =>
   const { id } = (await ask("GET", "m/layers/slow/")).json;
   await server.sql.query(`begin; lock table layers.l${id} in access exclusive mode`);
   const copying = ask("POST", "m/layers/slow/copy/", { code: "late" });
-  await waitFor(waits);
+  await lockWaiters(server.sql);
   t.equal((await ask("DELETE", "m/layers/slow/")).status, 200);
   await server.sql.query("rollback");
   t.equal((await copying).status, 404);
@@ -131,7 +124,7 @@ t.test("a layer that is deleted while it is copied leaves nothing", async (t) =>
 t.test("who is kept from a layer while it is copied is kept from its copy", async (t) => {
   await server.sql.query("begin; select from project where code = 'p' for update");
   const copying = ask("POST", "m/layers/named/copy/", { code: "kept" });
-  await waitFor(waits);
+  await lockWaiters(server.sql);
   await server.sql.query(
     `insert into access_grant (project_id, map_id, layer_id, account_id, rights)
      select m.project_id, m.id, n.id, null, 0 from node n join map m on m.id = n.map_id where n.code = 'named'; commit`,

@@ -49,6 +49,22 @@ t.test("a materialized layer is filled when it is made", async (t) => {
   t.same((await api("GET", "m/layers/copy/?returnBbox=1")).json.bbox, { sw: [10, 20], ne: [11, 21] });
 });
 
+t.test("while it is filled, others change the map", async (t) => {
+  await sql.query(`begin; lock table layers.l${source.id} in access exclusive mode`);
+  const body = { code: "slow", type: "material", source: { layer: "source" } };
+  const making = api("POST", "m/layers/", { token: editor, body });
+  await lockWaiters(sql, 1);
+  const changed = await api("POST", "m/folders/", { token: editor, body: { code: "meanwhile" } });
+  t.equal(changed.status, 200, changed.text);
+  await sql.query("rollback");
+  t.match(await making, {
+    status: 200,
+    json: { code: "slow", type: "material", source: { layer: "source" } },
+  });
+  t.equal((await api("GET", "m/layers/slow/count/")).json, 2);
+  t.equal((await api("DELETE", "m/layers/slow/", { token: editor })).status, 200);
+});
+
 t.test("it keeps its objects until its owner refreshes it", async (t) => {
   const third = await add(200, 30);
   await api("PUT", `m/layers/source/objects/${small}/`, { token: editor, body: { fields: { size: 50 } } });
