@@ -4,6 +4,7 @@ import { isStorable } from "../catalog/codes.js";
 import { type Caller, type ProjectState, Right, type Rights } from "../catalog/state.js";
 import { failed } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
+import { requireAuthor } from "./members.js";
 import { secretHash } from "./sessions.js";
 
 /**
@@ -38,6 +39,8 @@ export interface NewAccessKey {
   readonly endsAt: Date | null;
   /** Login of who makes it; "" = the operator. */
   readonly by: string;
+  /** Its account, which must be an administrator's still; undefined = the operator. */
+  readonly author?: number;
 }
 
 export interface AccessKeyInfo {
@@ -69,16 +72,22 @@ export function timeToCome(text: string | undefined): Date | null | undefined {
 export const isKeyName = (name: string): boolean =>
   name.trim() !== "" && name.length <= 200 && isStorable(name) && !/\p{Cc}/u.test(name);
 
-/** Makes a key. @returns its id, and the key itself, which is stored nowhere @throws Failure invalid_value when there are too many */
+/**
+ * Makes a key.
+ * @returns its id, and the key itself, which is stored nowhere
+ * @throws Failure invalid_value when there are too many; forbidden when the author is no administrator any more: a key would outlast
+ *   that
+ */
 export function addAccessKey(
   db: Database,
   project: number,
-  { name, rights, mapId, layerId, endsAt, by }: NewAccessKey,
+  { name, rights, mapId, layerId, endsAt, by, author }: NewAccessKey,
 ): Promise<{ readonly id: number; readonly key: string }> {
   const key = `mwk_${randomBytes(32).toString("base64url")}`;
   return db.transaction(async (tx) => {
     // One after the other, so that they can be counted.
-    await tx.query("select from project where id = $1 for update", [project]);
+    if (author !== undefined) await requireAuthor(tx, project, author);
+    else await tx.query("select from project where id = $1 for update", [project]);
     const [row] = await tx.query<{ count: number }>(
       "select count(*)::int as count from access_key where project_id = $1",
       [project],

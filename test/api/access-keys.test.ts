@@ -1,6 +1,7 @@
 import t from "tap";
 import { setGrant } from "../../src/access/grants.js";
 import { checkPostgres } from "../../src/doctor/checks.js";
+import { lockWaiters } from "../support/locks.js";
 import { addObject, makeMap, makeStyledLayer, square } from "../support/maps.js";
 import { startServer, waitFor } from "../support/server.js";
 
@@ -234,6 +235,19 @@ t.test("a map that had that code before is told by doctor, and takes another cod
   await server.sql.query(/UPDATE .*/.exec(check!.advice!)![0]);
   await waitFor(async () => (await status("GET", "keys2/", admin)) === 200);
   t.same(await told(), []);
+});
+
+t.test("who is no administrator any more when the request has come makes no key", async (t) => {
+  const login = { login: "leaving", password: "leavingleaving", role: "admin" };
+  t.equal((await api("POST", "members/", { token: admin, body: login })).status, 200);
+  const { token } = (await api("POST", "login/", { body: { user: "leaving", pass: login.password } })).json;
+  await server.sql.query("begin; select from project where code = 'p' for update");
+  const making = api("POST", "keys/", { token, body: { name: "for later", rights: "edit" } });
+  await lockWaiters(server.sql);
+  await server.sql.query("update membership set role = 'viewer' where login = 'leaving'; commit");
+  t.equal((await making).status, 403);
+  const names = (await api("GET", "keys/", { token: admin })).json.map(({ name }: { name: string }) => name);
+  t.notOk(names.includes("for later"));
 });
 
 t.test("its use is told, and it goes with its map and its project", async (t) => {

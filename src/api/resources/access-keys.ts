@@ -8,7 +8,7 @@ import {
   timeToCome,
 } from "../../access/access-keys.js";
 import type { ProjectState } from "../../catalog/state.js";
-import { failed, forbidden, notFound, required } from "../../errors.js";
+import { failed, notFound, required } from "../../errors.js";
 import type { Reply, Request } from "../../http/types.js";
 import type { Answered } from "../request/answer-schemas.js";
 import { uncached } from "../request/caller.js";
@@ -19,6 +19,7 @@ import { choice, text } from "../request/schema/parameters.js";
 import { ref, type Values } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
+import { changingMembers } from "./members.js";
 import { administered } from "./style-files.js";
 
 /** Keys that last, for programs, made by administrators of a project. */
@@ -51,9 +52,8 @@ async function make(
   services: Services,
   { body }: Input<unknown, Values<typeof newKey>>,
 ): Promise<Reply> {
-  const { project, caller } = await administered(request, services);
   // Somebody who administers by a grant alone may have less on some of its maps than a key for all of them.
-  if (project.members.get(caller.accountId!)?.role !== "admin") throw forbidden();
+  const { project, caller, by: author } = await changingMembers(request, services);
   const { name, rights, expires, ...place } = await body();
   if (name === undefined || name.trim() === "") throw required(["name"]);
   if (!isKeyName(name))
@@ -61,6 +61,7 @@ async function make(
   const { db, changes } = services;
   const { id, key } = await addAccessKey(db, project.id, {
     ...{ name, rights, endsAt: endOf(expires), by: (caller.grantedBy ?? caller).login! },
+    author,
     ...(await scopeOf(services, project, place)),
   });
   await changes.propagate();
