@@ -62,6 +62,12 @@ const newest = (condition: string): string =>
 /** Each by an index of its own. */
 const ofObject = `(${newest("object_id = $4::bigint")} union all ${newest("op = 'I' and $4::bigint = any(ids)")})`;
 
+/** A page with values ends before it has more than this, but for its first change: shapes may have millions of vertices. */
+const pageBytes = 8 * 1024 ** 2;
+
+/** SQL of the ids of a page that the answer has: one is read after the other, so that no more are than it has. */
+const within = `(select ids[:greatest(1, (select max(place) from read where total <= ${pageBytes}))] from page)`;
+
 /** Changes of objects of these layers, newest first. */
 export async function listHistory(
   db: Queryable,
@@ -70,14 +76,20 @@ export async function listHistory(
 ): Promise<HistoryEntry[]> {
   // Of all layers at once PostgreSQL would go through the changes of everybody, back to theirs.
   const rows = await db.query<Row>(
-    `select h.id, h.layer_id as "layerId", h.object_id as object, h.op, h.at, nullif(h.login, '') as login,
+    `with recursive page as (
+       select array(select found.id from unnest($1::bigint[]) l (id)
+         cross join lateral ${object === undefined ? newest("true") : ofObject} found order by found.id desc limit $3) as ids
+     ), read (place, total) as (
+       select 0, 0::bigint
+       union all
+       select place + 1, total + 100 + coalesce(octet_length(h.before::text), 0) + coalesce(octet_length(h.after::text), 0)
+       from read cross join page join object_history h on h.id = page.ids[place + 1]
+       where total <= ${pageBytes})
+     select h.id, h.layer_id as "layerId", h.object_id as object, h.op, h.at, nullif(h.login, '') as login,
        case when h.op = 'I' then cardinality(h.ids) when h.object_id is not null then 1 end as count,
        h.transaction_id || '-' || floor(extract(epoch from h.at) * 1000) as group,
        ${values ? shown("h.before") : "null"} as before, ${values ? shown("h.after") : "null"} as after
-     from (select found.id from unnest($1::bigint[]) l (id)
-         cross join lateral ${object === undefined ? newest("true") : ofObject} found order by found.id desc limit $3) page
-       join object_history h using (id)
-     order by h.id desc`,
+     from object_history h where h.id = any(${values ? within : "(select ids from page)"}::bigint[]) order by h.id desc`,
     [layers.map(({ id }) => id), before ?? null, limit, ...(object === undefined ? [] : [object])],
   );
   const codes = new Map(

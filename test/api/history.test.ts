@@ -28,6 +28,13 @@ const status = async (method: string, path: string, body?: unknown, token = edit
 const history = async (path = L, more = "values=1") =>
   (await edit("GET", `${path}/history/?${more}`)).entries;
 const undo = (id: number, group = 0) => edit("POST", `${L}/history/${id}/undo/`, { group });
+const line = (positions: number, lat: number) => ({
+  type: "LineString",
+  coordinates: Array.from({ length: positions }, (_, index) => [
+    (index % 3600) / 10 - 180,
+    lat + index / 1e6,
+  ]),
+});
 const point = (lon: number) => ({ type: "Point", coordinates: [lon, 10] });
 const object = async (id: number) => edit("GET", `${L}/objects/${id}/?returnGeom=1`);
 const add = async (name: string, lon = 10): Promise<number> =>
@@ -269,6 +276,26 @@ const mostRead = (plan: Plan): number =>
     (plan["Actual Rows"] + (plan["Rows Removed by Filter"] ?? 0)) * plan["Actual Loops"],
     ...(plan.Plans ?? []).map(mostRead),
   );
+
+t.test("a page of large shapes ends early, and goes on with the next one", async (t) => {
+  await edit("POST", "m/layers/", { code: "shapes" });
+  const S = "m/layers/shapes";
+  const { id } = await edit("POST", `${S}/objects/`, { fields: {}, geom: line(2, 0) });
+  for (let lat = 1; lat <= 8; lat++) await edit("PUT", `${S}/objects/${id}/`, { geom: line(30_000, lat) });
+  const whole: number[] = (await history(S, "")).map((entry: { id: number }) => entry.id);
+  t.equal(whole.length, 9);
+  const found: number[] = [];
+  for (let pages = 1; found.length < whole.length; pages++) {
+    const before = found.length > 0 ? `&before=${found.at(-1)}` : "";
+    const page = await history(S, `values=1${before}`);
+    if (pages === 1) t.ok(page.length > 1 && page.length < 9, `${page.length} of 9`);
+    t.ok(page.length > 0);
+    if (page.length === 0) break;
+    found.push(...page.map((entry: { id: number }) => entry.id));
+  }
+  t.same(found, whole);
+  await edit("DELETE", `${S}/`);
+});
 
 t.test("however long the histories of all layers are, little of them is read for a page", async (t) => {
   const map = `insert into object_history (layer_id, object_id, op, before, after)

@@ -20,7 +20,9 @@ import type { Services } from "../services.js";
 const listParameters = {
   limit: integer("Most entries; default: 100.", { least: 1, most: 1000 }).optional(),
   before: integer("Only entries with lower ids: those after the last one of the answer before.").optional(),
-  values: flag("Whether `before` and `after` are wanted, with the values that differ."),
+  values: flag(
+    "Whether `before` and `after` are wanted, with the values that differ. A page may then have fewer entries than `limit`.",
+  ),
 };
 type List = Input<typeof listParameters, unknown>;
 
