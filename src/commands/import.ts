@@ -4,6 +4,7 @@ import { Failure } from "../errors.js";
 import { importFormatList } from "../hosts/import-messages.js";
 import { createTransferHost } from "../hosts/transfer.js";
 import type { RowReport } from "../import/bad-rows.js";
+import { readColumnChoices, readCoordinateNames } from "../import/column-choices.js";
 import { importIntoLayer } from "../import/import-layer.js";
 import { importIntoNewLayer } from "../import/import-new-layer.js";
 import { type Imported, type ImportFile, type Progress, readRasterBox } from "../import/import-request.js";
@@ -28,6 +29,8 @@ interface ImportOptions {
   readonly rasterBbox?: string;
   readonly encoding?: string;
   readonly table?: string;
+  readonly columns?: string;
+  readonly coordinates?: string;
   readonly action: "replace" | "merge";
   readonly key?: string;
   readonly partial?: boolean;
@@ -77,6 +80,14 @@ export function register(program: Command, env: CommandEnvironment): void {
     .option(
       "--table <name>",
       "the one table, sheet or layer of the file that is imported (default: all of them)",
+    )
+    .option(
+      "--columns <json>",
+      'types and names of columns, and which are left out: {"plz": {"type": "string"}, "remarks": null}',
+    )
+    .option(
+      "--coordinates <json>",
+      'columns of a table with east and north, or with geometry: ["lon", "lat"] (default: they are found)',
     )
     .option("--key <column>", "merge by the values of the column of this code or name, instead of svc_id")
     .option("--partial", "leave out features that cannot be imported; else one of them fails the import")
@@ -144,7 +155,10 @@ async function importFiles(
   const { languages } = map.project;
   const target = { language: languages[0], languages, idAlias: config.idAlias };
   const { srs, encoding, table, action, key, partial = false, dryRun = false } = job;
-  const source = { files, srs, encoding, table, action, key, partial, dryRun, rasterBox };
+  const columns = job.columns === undefined ? undefined : readColumnChoices(job.columns);
+  const coordinates = job.coordinates === undefined ? undefined : readCoordinateNames(job.coordinates);
+  const read = { srs, encoding, table, columns, coordinates };
+  const source = { files, ...read, action, key, partial, dryRun, rasterBox };
   const title = job.file === "-" ? undefined : titleOfFile(job.file);
   const started = performance.now();
   const transfer = createTransferHost(config, log);

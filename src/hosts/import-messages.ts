@@ -90,6 +90,8 @@ export interface ImportRequest extends HostAddress {
   readonly srs?: string;
   /** Text encoding as the client gave it; absent = what the file says, else what its bytes look like. */
   readonly encoding?: string;
+  /** Names of the columns of a table with east and north, or with geometry; [] = none; absent = they are found. */
+  readonly coordinates?: readonly string[];
   /** Of an image, in `srs`: xmin, ymin, xmax, ymax. */
   readonly rasterBox?: readonly number[];
   /** Bound on the bytes of an image's pixels. */
@@ -200,6 +202,8 @@ export type ImportResponse =
       readonly vertices: number;
       /** What the file calls its data; absent = it says nothing, or there are several files. */
       readonly title?: string;
+      /** Names of the columns that places come from, of the first table without places of its own: [] = none. */
+      readonly coordinates?: readonly string[];
       /** What was left out or changed, in sentences for the user. */
       readonly notes: readonly string[];
       /** The files that were read, at most 100, with at most 1,000 layers each. */

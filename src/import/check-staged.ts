@@ -1,3 +1,4 @@
+import { checkConstraintsFit } from "../catalog/constraints.js";
 import { layerTable } from "../catalog/layer-table.js";
 import { type Column, type ColumnConstraint, isId } from "../catalog/state.js";
 import { failed } from "../errors.js";
@@ -6,16 +7,17 @@ import { BadRows, reportedRows } from "./bad-rows.js";
 import { longTransaction } from "./cancellable.js";
 import { type Checking, checkFiles, checkIds, checkKey, checkRows } from "./check.js";
 import { checkRules, readConstraints } from "./check-constraints.js";
+import { chooseFields } from "./choose-fields.js";
 import type { Imported } from "./import-request.js";
-import { type ImportLanguages, type Matching, matchFields } from "./match.js";
+import { type ImportLanguages, matchFields } from "./match.js";
 import { keyColumn, matchById, matchByKey, type ObjectMatch, stagedRows } from "./object-match.js";
+import { type Retyping, retypeMatched } from "./retype.js";
 import type { StagedImport } from "./staged-import.js";
 import { isNewSql } from "./write.js";
 
 /** Checks the staged rows of an import, and finds out what it will do. */
 
-export interface CheckedImport {
-  readonly matching: Matching;
+export interface CheckedImport extends Retyping {
   /** Which objects the rows name; undefined = none, each row is a new object. */
   readonly match: ObjectMatch | undefined;
   readonly highestId: number;
@@ -23,6 +25,8 @@ export interface CheckedImport {
   readonly constraints: readonly ColumnConstraint[];
   readonly bad: BadRows;
   readonly unmatched: Imported["unmatched"];
+  /** Sentences on the choice of columns. */
+  readonly notes: readonly string[];
   /** What the write would do. */
   readonly expected: Pick<Imported, "inserted" | "updated" | "removed">;
 }
@@ -46,7 +50,15 @@ export async function checkStaged(
   const { layerId } = target;
   const isMerge = source.action === "merge";
   const key = isMerge && source.key ? keyColumn(layer.columns, source.key) : undefined;
-  const matching = matchFields(file.fields, layer.columns, layer.languages);
+  const limits = { timeoutMs: staged.timeoutMs, signal: options.signal };
+  const { fields, notes } = source.columns
+    ? await longTransaction(db, limits, (tx) => chooseFields(tx, table, file.fields, source.columns!))
+    : { fields: file.fields, notes: [] };
+  const { matching, columns, retyped } = retypeMatched(
+    matchFields(fields, layer.columns, layer.languages),
+    layer.columns,
+    source.action,
+  );
   const byId = key === undefined || isId(key);
   const keyed = byId ? undefined : matching.known.find(({ column }) => column.id === key.id);
   if (key && !keyed && !(byId && matching.idIndex !== undefined))
@@ -54,30 +66,31 @@ export async function checkStaged(
       column: source.key,
     });
   const bad = new BadRows(file.bad);
-  return longTransaction(db, { timeoutMs: staged.timeoutMs, signal: options.signal }, async (tx) => {
+  return longTransaction(db, limits, async (tx) => {
+    for (const column of retyped) await checkConstraintsFit(tx, layerId, column);
     const checking: Checking = { tx, staging: table, bad };
     const idIndex = keyed ? undefined : matching.idIndex;
-    await checkRows(checking, matching.known, idIndex);
+    await checkRows(checking, [...matching.known, ...matching.added], idIndex);
     const highestId = idIndex === undefined ? 0 : await checkIds(checking, idIndex);
     let match: ObjectMatch | undefined;
     if (keyed) {
       match = matchByKey(table, layerId, keyed);
       await checkKey(checking, match, { layerId, physical: keyed.column.physical });
     } else if (idIndex !== undefined) match = matchById(table, idIndex);
-    const columns = matching.known;
-    await checkFiles(checking, { layerId, columns, match });
+    await checkFiles(checking, { layerId, columns: matching.known, match });
     const constraints = await readConstraints(tx, layerId);
     await checkRules(checking, {
       layerId,
-      existing: layer.columns,
+      existing: columns,
       constraints,
-      columns,
+      columns: matching.known,
       match: isMerge ? match : undefined,
       language: target.language,
     });
     const unmatched = isMerge && match ? await findUnmatched(tx, match, layerId) : { count: 0, first: [] };
     const expected = await expect(tx, staged, match, unmatched.count);
-    return { matching, match, highestId, constraints, bad, unmatched, expected };
+    const found = { match, highestId, constraints, bad, unmatched, expected };
+    return { matching, columns, retyped, notes, ...found };
   });
 }
 

@@ -2,7 +2,7 @@ import { layerTable } from "../catalog/layer-table.js";
 import type { BadRow } from "../hosts/import-messages.js";
 import type { Queryable } from "../storage/postgres.js";
 import { type BadRows, reportedRows } from "./bad-rows.js";
-import { fitsSql } from "./convert.js";
+import { fitsSql, type Staged } from "./convert.js";
 import type { Matched } from "./match.js";
 import { idSql, type ObjectMatch, stagedRows } from "./object-match.js";
 
@@ -74,7 +74,7 @@ export async function takeOut(
  */
 export async function checkRows(
   checking: Checking,
-  columns: readonly Matched[],
+  columns: readonly Staged[],
   idIndex: number | undefined,
 ): Promise<void> {
   const tests = [
@@ -102,11 +102,11 @@ const outsideTest: RowTest = {
   reason: () => "it lies outside longitude -360 to 360 and latitude -90 to 90. Does srs match the file?",
 };
 
-function valueTest(matched: Matched): RowTest[] {
-  const fits = fitsSql(matched);
+function valueTest(staged: Staged): RowTest[] {
+  const fits = fitsSql(staged);
   if (fits === undefined) return [];
-  const { code, type } = matched.column;
-  const text = `s.p${matched.index}`;
+  const { code, type } = staged.column;
+  const text = `s.p${staged.index}`;
   return [
     {
       fails: `${text} is not null and not (${fits})`,

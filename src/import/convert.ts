@@ -1,17 +1,28 @@
-import { definitionOf, isText } from "../column-types/column-types.js";
+import { type ColumnType, definitionOf, isText } from "../column-types/column-types.js";
 import type { Notation } from "../hosts/import-messages.js";
-import type { Matched } from "./match.js";
+import type { FileField, Matched } from "./match.js";
 
 /**
  * SQL that converts staged text (`s.p<index>`) to values of a column, and SQL that finds text that cannot be converted.
  * The rules are those of saving an object: conversions that would lose data are refused.
  */
 
+/** A property, and the column that its values are for. */
+export interface Staged {
+  readonly index: number;
+  readonly field: FileField;
+  readonly column: { readonly type: ColumnType; readonly code: string };
+}
+
 /** The staged text of a property. Blank text is null for columns that are not text, as elsewhere in the API. */
-function stagedText({ index, field, column }: Matched): string {
+function stagedText({ index, field, column }: Staged): string {
   const text = `s.p${index}`;
   if (isText(column)) return text;
-  if (field.notation !== undefined) return `nullif(${usualText(text, field.notation, field.type)}, '')`;
+  if (field.notation !== undefined) {
+    const usual = usualText(text, field.notation, field.type);
+    const isDate = field.isDoubtful && field.type === "datetime" && field.notation !== "loose";
+    return `nullif(${isDate ? padded(usual) : usual}, '')`;
+  }
   return isText(field) && definitionOf(column).imported.fits ? `nullif(btrim(${text}), '')` : text;
 }
 
@@ -42,6 +53,20 @@ function usualText(text: string, notation: Notation, type: string): string {
 const dateText = (text: string, pattern: string, date: string): string =>
   `regexp_replace(${text}, '^${pattern},?', '${date}')`;
 
+/** Two digits for the month, the day and the hour: PostgreSQL reads one, too, but the test of values does not. */
+const padded = (text: string): string =>
+  `regexp_replace(regexp_replace(${text}, '-(\\d)(?!\\d)', '-0\\1', 'g'), ' (\\d:)', ' 0\\1')`;
+
+const time = "(,? \\d{1,2}:\\d\\d(:\\d\\d(\\.\\d{1,6})?)?)?";
+/** Texts that `usualText` makes into the same value in the notation of the API. */
+const writtenPatterns: Readonly<Partial<Record<Notation, string>>> = {
+  "decimal comma": "[+-]?(\\d{1,3}([ .\u00a0\u202f]\\d{3})+|\\d*)(,\\d+)?([eE][+-]?\\d{1,2})?",
+  grouped: "[+-]?(\\d{1,3}([ ,\u00a0\u202f]\\d{3})+|\\d*)(\\.\\d+)?([eE][+-]?\\d{1,2})?",
+  "year first": `\\d{4}[./]\\d{1,2}[./]\\d{1,2}${time}`,
+  "day first": `\\d{1,2}[./]\\d{1,2}[./]\\d{4}${time}`,
+  "month first": `\\d{1,2}[./]\\d{1,2}[./]\\d{4}${time}`,
+};
+
 /** SQL of the value in the column's SQL type; `language` returns the placeholder of a localised value's language. */
 export function valueSql(matched: Matched, language: () => string): string {
   const { field, column, index } = matched;
@@ -52,8 +77,11 @@ export function valueSql(matched: Matched, language: () => string): string {
 }
 
 /** SQL that is true for staged text that can be converted; undefined when all text can. */
-export function fitsSql(matched: Matched): string | undefined {
-  const { field, column } = matched;
-  if (column.type === field.type) return undefined;
-  return definitionOf(column).imported.fits?.(stagedText(matched));
+export function fitsSql(staged: Staged): string | undefined {
+  const { field, column, index } = staged;
+  if (column.type === field.type && !field.isDoubtful) return undefined;
+  const fits = definitionOf(column).imported.fits?.(stagedText(staged));
+  const written = field.isDoubtful && field.notation && writtenPatterns[field.notation];
+  if (!fits || !written || isText(column)) return fits;
+  return `(btrim(s.p${index}, '${spaces}') ~ '^(${written})?$' and (${fits}))`;
 }

@@ -156,7 +156,8 @@ export async function replaceTable(
   return old!.rows;
 }
 
-async function lockTable(tx: Queryable, table: string): Promise<boolean> {
+/** Locks a table against everybody else, unless somebody reads it for long. @returns whether it is locked */
+export async function lockTable(tx: Queryable, table: string): Promise<boolean> {
   await tx.execute(`set local lock_timeout = ${lockTimeoutMs}`);
   for (let attempt = 1; attempt <= attempts; attempt++) {
     await tx.execute("savepoint before_lock");

@@ -35,7 +35,7 @@ export interface JobDependencies extends ImportDependencies {
   readonly requireAllowed: (
     caller: Caller,
     layerId: number,
-    work: { readonly addsColumns: boolean; readonly tx?: Queryable },
+    work: { readonly changesColumns: boolean; readonly tx?: Queryable },
   ) => Promise<void>;
 }
 
@@ -106,7 +106,7 @@ export class ImportJobs {
     try {
       const project = String(target.projectId ?? "");
       release = await this.permits.acquire({ owners: [project, String(caller.accountId)], signal });
-      await deps.requireAllowed(caller, target.layerId, { addsColumns: false });
+      await deps.requireAllowed(caller, target.layerId, { changesColumns: false });
       const dryRun = source.dryRun === true;
       const db = deps.db.for({
         ...{ client: `project ${project}`, project, writing: "background", isTask: true },
@@ -125,7 +125,7 @@ export class ImportJobs {
             // What is left for the commit may take minutes, and others must not wait for the job's row meanwhile.
             await tx.execute("set constraints all immediate");
             const { phase } = state;
-            const work = { addsColumns: done.columns.length > 0, tx };
+            const work = { changesColumns: done.columns.length + done.retyped.length > 0, tx };
             await deps.requireAllowed(caller, target.layerId, work);
             if (!(await endJob(tx, id, "done", { outcome: { ...done, dryRun }, phase })))
               throw new Cancelled();

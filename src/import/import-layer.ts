@@ -130,7 +130,7 @@ async function stage(
   lock: StagingLock,
   { target, source, folder, options: { signal, onProgress } }: Staging,
 ): Promise<Extract<ImportResponse, { ok: true }>> {
-  const { srs, encoding, table, oneTable = false, rasterBox, partial = false } = source;
+  const { srs, encoding, table, oneTable = false, coordinates, rasterBox, partial = false } = source;
   const { unpackedBytes, rasterBytes } = deps.config.transfer;
   const response = await deps.transfer.import(
     {
@@ -144,6 +144,7 @@ async function stage(
       maxRasterBytes: rasterBytes,
       partial,
       ...(rasterBox ? { rasterBox } : {}),
+      ...(coordinates ? { coordinates } : {}),
       ...(srs === undefined || srs === "" ? {} : { srs }),
       ...(encoding === undefined || encoding === "" ? {} : { encoding }),
       ...(table === undefined || table === "" ? {} : { table }),

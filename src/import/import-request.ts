@@ -1,5 +1,6 @@
 import type { Queryable } from "../storage/postgres.js";
 import type { RowReport } from "./bad-rows.js";
+import type { ColumnChoices } from "./column-choices.js";
 import type { Preview } from "./preview-model.js";
 import type { Written } from "./write.js";
 
@@ -37,6 +38,10 @@ export interface ImportSource {
   readonly table?: string | undefined;
   /** Whether a file of several tables is refused, with their names. */
   readonly oneTable?: boolean;
+  /** Names, types and notations of properties, and which are left out; absent = as they are found. */
+  readonly columns?: ColumnChoices | undefined;
+  /** Names of the columns of a table with east and north, or with geometry; [] = none; absent = they are found. */
+  readonly coordinates?: readonly string[] | undefined;
   /** For features; an image always replaces that of the layer. */
   readonly action: "replace" | "merge";
   /** Code of the column by whose values a merge finds the objects; absent = svc_id. */
@@ -84,8 +89,12 @@ export interface Imported extends Written {
   /** Features of the file. */
   readonly rows: number;
   readonly vertices: number;
-  /** The columns that were added to the layer; the name is that of the file. */
+  /** The columns that were added to the layer; the name is that of the file, or the one that was given. */
   readonly columns: readonly { readonly code: string; readonly name: string }[];
+  /** Codes of the columns that the file has properties for. */
+  readonly written: readonly string[];
+  /** Codes of the columns whose type was changed. */
+  readonly retyped: readonly string[];
   /** Rows that name an object which the layer did not have: they are among the inserted. */
   readonly unmatched: { readonly count: number; readonly first: readonly string[] };
   /** Rows that were left out. */

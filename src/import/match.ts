@@ -2,18 +2,29 @@ import { isLanguageTag } from "../catalog/codes.js";
 import type { NewColumn } from "../catalog/columns.js";
 import { idNames } from "../catalog/id-alias.js";
 import { type Column, isId } from "../catalog/state.js";
-import { hasValues } from "../column-types/column-types.js";
+import { hasValues, type ValueType } from "../column-types/column-types.js";
 import { translationName } from "../features/translations.js";
 import type { ImportedField } from "../hosts/import-messages.js";
 import { columnCodes } from "./codes.js";
 
 /** Matches properties of a file with columns of a layer. Pure. */
 
+/** A property as it is read. */
+export interface FileField extends ImportedField {
+  /** Its name in the file; absent = `name`. */
+  readonly nameInFile?: string;
+  /** The type that its column shall have; absent = what there is, or `type`. */
+  readonly wanted?: Exclude<ValueType, "file">;
+  /** Whether it is not known that all texts are of the type, in the notation. */
+  readonly isDoubtful?: boolean;
+  readonly isLeftOut?: boolean;
+}
+
 /** A property with the column that its values are written to. */
 export interface Matched {
   /** The property is column `p<index>` of the staging table. */
   readonly index: number;
-  readonly field: ImportedField;
+  readonly field: FileField;
   readonly column: Column;
   /** Language of the values, for a localised column; undefined = the language of the import. */
   readonly language?: string | undefined;
@@ -21,7 +32,7 @@ export interface Matched {
 /** A property without a matching column, and the column to add for it. */
 export interface Unmatched {
   readonly index: number;
-  readonly field: ImportedField;
+  readonly field: FileField;
   readonly column: NewColumn;
 }
 
@@ -30,6 +41,7 @@ export interface Matching {
   readonly added: readonly Unmatched[];
   /** Index of the property with object ids, if the file has one. */
   readonly idIndex: number | undefined;
+  readonly leftOut: readonly { readonly index: number; readonly field: FileField }[];
 }
 
 const takesValues = (column: Column): boolean => hasValues(column) && !isId(column);
@@ -48,7 +60,7 @@ export interface ImportLanguages {
  * are added.
  */
 export function matchFields(
-  fields: readonly ImportedField[],
+  fields: readonly FileField[],
   columns: readonly Column[],
   languages: ImportLanguages,
 ): Matching {
@@ -56,12 +68,13 @@ export function matchFields(
   const matches = new Map<number, { readonly column: Column; readonly language?: string }>();
   // The first id property in the file is used; properties with the other names of the id are ignored, as duplicates.
   const ids = idNames(columns).flatMap((id) => {
-    const index = fields.findIndex(({ name }) => name === id);
+    const index = fields.findIndex(({ name, isLeftOut }) => name === id && !isLeftOut);
     return index < 0 ? [] : [index];
   });
+  const isFree = (index: number) => !ids.includes(index) && !matches.has(index) && !fields[index]!.isLeftOut;
   const match = (fits: (column: Column, name: string) => boolean) => {
     fields.forEach(({ name }, index) => {
-      if (ids.includes(index) || matches.has(index)) return;
+      if (!isFree(index)) return;
       for (const column of unmatched) {
         if (!fits(column, name)) continue;
         matches.set(index, { column });
@@ -73,7 +86,7 @@ export function matchFields(
   match((column, name) => column.code === name);
   const translated = translationReader(columns, languages.all);
   fields.forEach(({ name }, index) => {
-    if (ids.includes(index) || matches.has(index)) return;
+    if (!isFree(index)) return;
     const place = translated(name);
     // The property with the column's code already has this language.
     if (!place || (place.language === languages.own && !unmatched.has(place.column))) return;
@@ -82,9 +95,8 @@ export function matchFields(
   for (const { column } of matches.values()) unmatched.delete(column);
   match((column, name) => (column.localized ? Object.values(column.names) : [column.name]).includes(name));
 
-  const remaining = fields
-    .map((field, index) => ({ field, index }))
-    .filter(({ index }) => !ids.includes(index) && !matches.has(index));
+  const indexed = fields.map((field, index) => ({ field, index }));
+  const remaining = indexed.filter(({ index }) => isFree(index));
   const codes = columnCodes(
     remaining.map(({ field }) => field.name),
     columns.map((column) => column.code),
@@ -96,11 +108,12 @@ export function matchFields(
       index,
       column: {
         code: codes[place]!,
-        type: field.type,
+        type: field.wanted ?? field.type,
         name: { name: field.name, localized: false, names: {} },
       },
     })),
     idIndex: ids[0],
+    leftOut: indexed.filter(({ field }) => field.isLeftOut),
   };
 }
 

@@ -111,6 +111,8 @@ function report({ raster, notes }: RasterImported, what: string): Imported {
     updated: 0,
     removed: 0,
     columns: [],
+    written: [],
+    retyped: [],
     unmatched: { count: 0, first: [] },
     bad: { count: 0, rows: [] },
     raster: { width, height, bands },

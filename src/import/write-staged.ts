@@ -11,7 +11,7 @@ import { type CheckedImport, checkStaged } from "./check-staged.js";
 import { canFill, dropFilled, fillTable, replaceTable } from "./filled-table.js";
 import { dressLayer } from "./first-look.js";
 import type { Imported } from "./import-request.js";
-import type { Matched } from "./match.js";
+import type { Matched, Matching } from "./match.js";
 import { previewOf } from "./preview.js";
 import { projectLanguages } from "./project-languages.js";
 import {
@@ -22,6 +22,7 @@ import {
   requireSameColumns,
   reserveColumns,
 } from "./reserve-columns.js";
+import { lockForRetyping, registerTypes, retypePhysical } from "./retype.js";
 import type { StagedImport } from "./staged-import.js";
 import { mergeObjects, replaceObjects, type WritePlan, type Written } from "./write.js";
 
@@ -55,9 +56,16 @@ async function checkAndWrite(caller: Database, staged: StagedImport): Promise<Im
     columns: withIdAlias(existing, target.idAlias ?? ""),
     languages: { own: target.language, all: target.languages ?? (await projectLanguages(db, layerId)) },
   });
-  const { matching, match, highestId, bad } = checked;
-  if (matching.added.length > 0 && options.mayAddColumns === false) {
-    throw new Failure("forbidden", undefined, "Your rights do not allow new columns, which this file needs.");
+  const { matching, match, highestId, bad, retyped } = checked;
+  if (options.mayAddColumns === false) {
+    if (matching.added.length > 0)
+      throw new Failure(
+        "forbidden",
+        undefined,
+        "Your rights do not allow new columns, which this file needs.",
+      );
+    if (retyped.length > 0)
+      throw new Failure("forbidden", undefined, "Your rights do not allow other types of columns.");
   }
   if (bad.count > 0 && source.partial !== true) throw bad.failure();
   const wanted = matching.added.map(({ column }) => column);
@@ -67,10 +75,12 @@ async function checkAndWrite(caller: Database, staged: StagedImport): Promise<Im
     vertices: file.vertices,
     ...(file.title === undefined ? {} : { title: file.title }),
     columns: matching.added.map(({ column, field }) => ({ code: column.code, name: field.name })),
+    written: writtenCodes(matching),
+    retyped: retyped.map(({ code }) => code),
     unmatched: checked.unmatched,
     bad: bad.report(),
     summary: summaryOf(staged, checked, done),
-    notes: [...file.notes, ...matchNotes(checked)],
+    notes: [...file.notes, ...checked.notes, ...matchNotes(checked)],
   });
   requireRoom(existing, wanted);
   if (source.dryRun) return { ...report(checked.expected), preview: await previewOf(db, staged, matching) };
@@ -84,7 +94,10 @@ async function checkAndWrite(caller: Database, staged: StagedImport): Promise<Im
     ...{ rows: file.rows, language: target.language },
   };
   const { timeoutMs } = staged;
-  const step = { staged, plan, existing, reserved, constraints: checked.constraints, report };
+  const step: WriteStep = {
+    ...{ staged, plan, existing, reserved, retyped, report },
+    ...{ columns: [...checked.columns, ...reserved], constraints: checked.constraints },
+  };
   options.onProgress?.({ phase: "writing", rows: file.rows });
   const filled = await writeNewTable(caller, step);
   if (filled) return filled;
@@ -101,6 +114,11 @@ async function checkAndWrite(caller: Database, staged: StagedImport): Promise<Im
   }
 }
 
+/** One that is localised may have a property for each language. */
+const writtenCodes = ({ known, added }: Matching): string[] => [
+  ...new Set([...known, ...added].map(({ column }) => column.code)),
+];
+
 /** What was done, in one sentence. */
 function summaryOf({ source, file }: StagedImport, { match }: CheckedImport, done: Written): string {
   const added = `${source.dryRun ? "Would have added" : "Added"} ${done.inserted}`;
@@ -110,10 +128,13 @@ function summaryOf({ source, file }: StagedImport, { match }: CheckedImport, don
   return `${added}, changed ${done.updated}.`;
 }
 
-function matchNotes({ match, matching }: CheckedImport): string[] {
-  return match && !match.givesIds && matching.idIndex !== undefined
-    ? [`The file's svc_id was not used, because objects were matched by ${match.column}.`]
-    : [];
+function matchNotes({ match, matching, retyped }: CheckedImport): string[] {
+  const types = retyped.map(({ code, type }) => `The column ${code} is of the type ${type} now.`);
+  const ids =
+    match && !match.givesIds && matching.idIndex !== undefined
+      ? [`The file's svc_id was not used, because objects were matched by ${match.column}.`]
+      : [];
+  return [...types, ...ids];
 }
 
 interface WriteStep {
@@ -123,6 +144,10 @@ interface WriteStep {
   readonly existing: readonly Column[];
   /** Physical columns that were added for it. */
   readonly reserved: readonly Column[];
+  /** Columns that get another type. */
+  readonly retyped: readonly Column[];
+  /** All columns, as they are after the import. */
+  readonly columns: readonly Column[];
   readonly constraints: readonly ColumnConstraint[];
   readonly report: (done: Written) => Imported;
 }
@@ -133,7 +158,7 @@ interface WriteStep {
  */
 async function writeNewTable(caller: Database, step: WriteStep): Promise<Imported | undefined> {
   const db = caller.apart;
-  const { staged, plan, existing, reserved, constraints } = step;
+  const { staged, plan, existing, columns, constraints } = step;
   const { layerId } = plan;
   const { file, source, timeoutMs, options } = staged;
   const replace = source.action === "replace";
@@ -141,7 +166,7 @@ async function writeNewTable(caller: Database, step: WriteStep): Promise<Importe
   if (hasRules || !(await canFill(db, plan, replace, file.rows))) return undefined;
   const limits = { timeoutMs, signal: options.signal };
   try {
-    const filled = await fillTable(db, plan, [...existing, ...reserved], limits);
+    const filled = await fillTable(db, plan, columns, limits);
     return await longTransaction(caller, limits, async (tx) => {
       const removed = await replaceTable(tx, filled, { id: layerId, existing, replace });
       if (removed === undefined) return undefined;
@@ -164,6 +189,7 @@ async function writeNewTable(caller: Database, step: WriteStep): Promise<Importe
 async function describeLayer(tx: Queryable, step: WriteStep, mixed: boolean): Promise<void> {
   const { layerId } = step.plan;
   await registerColumns(tx, layerId, step.reserved);
+  await registerTypes(tx, layerId, step.retyped);
   if (step.staged.file.vertices > 0) await updateGeometryKind(tx, step, mixed);
   // The import may run outside a node: nodes then update the search indexes.
   await tx.query("select pg_notify('mapwright', 'S')");
@@ -171,20 +197,23 @@ async function describeLayer(tx: Queryable, step: WriteStep, mixed: boolean): Pr
 
 /** Rows of the catalogue are written last, so that other writers of the map wait for a short time only. */
 async function write(tx: Queryable, step: WriteStep): Promise<Written> {
-  const { staged, plan, existing, constraints } = step;
+  const { staged, plan, existing, columns, retyped, constraints } = step;
   const { layerId } = plan;
   const table = layerTable(layerId);
   // A synchronized scan could start in the middle of the staging table and change the order of the objects.
   await tx.execute("set local synchronize_seqscans = off");
   // Objects can still be edited, but the table's structure cannot be changed.
+  await lockForRetyping(tx, layerId, retyped);
   await tx.execute(`lock table ${table} in row exclusive mode`);
   await requireSameColumns(tx, layerId, existing);
   const [before] = await tx.query<{ occupied: boolean }>(
     `select exists (select 1 from ${table}) as occupied`,
   );
   const replace = staged.source.action === "replace";
-  const written = replace ? await replaceObjects(tx, plan) : await mergeObjects(tx, plan);
-  await recheckRules(tx, { ...plan, match: replace ? undefined : plan.match, existing, constraints });
+  const retype = () => retypePhysical(tx, layerId, retyped);
+  const written = replace ? await replaceObjects(tx, plan, retype) : await mergeObjects(tx, plan);
+  const match = replace ? undefined : plan.match;
+  await recheckRules(tx, { ...plan, match, existing: columns, constraints });
   await tx.execute(`analyze ${table}`);
   await tx.query("select generalize_layer($1)", [layerId]);
   await tx.query("select note_crowds($1)", [layerId]);
@@ -195,7 +224,7 @@ async function write(tx: Queryable, step: WriteStep): Promise<Written> {
 /** Sets the geometry kind that fits the layer's objects after the import, and the default style that suits them. */
 async function updateGeometryKind(
   tx: Queryable,
-  { staged, plan: { layerId }, existing, reserved }: WriteStep,
+  { staged, plan: { layerId }, columns }: WriteStep,
   mixed: boolean,
 ): Promise<void> {
   const { geometryKind, rows } = staged.file;
@@ -209,7 +238,7 @@ async function updateGeometryKind(
   if (kind === layer.kind && mixed) return;
   if (kind !== layer.kind)
     await tx.execute("update layer set geometry_kind = $2 where id = $1", [layerId, kind]);
-  await dressLayer(tx, { layerId, columns: [...existing, ...reserved], rows, before: layer.kind, kind });
+  await dressLayer(tx, { layerId, columns, rows, before: layer.kind, kind });
 }
 
 /** Translates PostgreSQL errors that the file causes. */

@@ -33,9 +33,17 @@ export interface Written {
   readonly removed: number;
 }
 
-/** Deletes all objects and inserts those of the file; readers see the old objects until the transaction commits. */
-export async function replaceObjects(tx: Queryable, plan: WritePlan): Promise<Written> {
+/**
+ * Deletes all objects and inserts those of the file; readers see the old objects until the transaction commits.
+ * @param whenEmpty what is done between
+ */
+export async function replaceObjects(
+  tx: Queryable,
+  plan: WritePlan,
+  whenEmpty: () => Promise<void>,
+): Promise<Written> {
   const removed = await tx.execute(`delete from ${layerTable(plan.layerId)}`);
+  await whenEmpty();
   return { inserted: await insert(tx, plan, ""), updated: 0, removed };
 }
 

@@ -194,12 +194,12 @@ t.test(
     const caller = await callerOfToken(editor, services, await services.catalog.project("p"));
     await services.db
       .transaction(async (tx) => {
-        await allowed(caller, layer.id, { addsColumns: false, tx });
+        await allowed(caller, layer.id, { changesColumns: false, tx });
         await tx.execute(
           "delete from membership where account_id = $1 and project_id = (select id from project where code = 'p')",
           [account.id],
         );
-        await t.rejects(allowed(caller, layer.id, { addsColumns: false, tx }));
+        await t.rejects(allowed(caller, layer.id, { changesColumns: false, tx }));
         throw new Error("take it back");
       })
       .catch((error: Error) => t.equal(error.message, "take it back"));

@@ -213,6 +213,17 @@ t.test("columns are added only by those who may", async (t) => {
   t.match(await run(false).catch((error: unknown) => error), { kind: "forbidden" });
   t.strictSame((await run(true)).columns, [{ code: "a", name: "a" }]);
   t.strictSame((await run(false)).columns, []);
+  const columns = new Map([["a", { type: "string" as const }]]);
+  const retype = (mayAddColumns: boolean) =>
+    importIntoLayer(
+      bench.deps,
+      { layerId: layer, language: "en" },
+      { ...source, action: "replace", columns },
+      { mayAddColumns },
+    );
+  t.match(await retype(false).catch((error: unknown) => error), { kind: "forbidden" }, "and so are types");
+  t.strictSame((await retype(true)).retyped, ["a"]);
+  t.strictSame((await retype(false)).retyped, []);
 });
 
 t.test("two imports into one layer come one after the other", async (t) => {

@@ -125,7 +125,7 @@ t.test("the sheets of a workbook, and a file that is refused", async (t) => {
   t.equal(columns.length, 3, "and no column was added");
 });
 
-t.test("a shape of very many vertices is shown by its box, long texts by their beginning", async (t) => {
+t.test("a shape of very many vertices is simplified, and a long text cut", async (t) => {
   const ring = Array.from({ length: 4_000 }, (_, n) => {
     const turn = (n / 4_000) * 2 * Math.PI;
     return [Math.cos(turn), Math.sin(turn)];
@@ -136,7 +136,53 @@ t.test("a shape of very many vertices is shown by its box, long texts by their b
     geometry: { type: "Polygon", coordinates: [[...ring, ring[0]]] },
   };
   const { preview: shown } = await preview("x.geojson", JSON.stringify(feature));
-  t.equal(shown.features[0].geom.coordinates[0].length, 5);
+  const [outline] = shown.features[0].geom.coordinates;
+  t.ok(outline.length > 20 && outline.length < 500, `${outline.length} vertices`);
+  t.ok(
+    outline.every(([x, y]: number[]) => Math.abs(Math.hypot(x!, y!) - 1) < 0.02),
+    "it is still the circle",
+  );
   t.equal(shown.features[0].fields.name.length, 100);
   t.match(shown.layers, [{ name: "x", geometry_type: "Polygon", format: "GeoJSON", features: 1 }]);
+});
+
+t.test("shapes that cannot be simplified are shown by their boxes, and the answer stays small", async (t) => {
+  const many = 100_000;
+  const zigzag = Array.from({ length: many }, (_, n) => [(n % 2) * 10 + (n % 7) / 10, (n * 7919) % 80]);
+  const spread = Array.from({ length: 20_000 }, (_, n) => [(n * 7919) % 170, (n * 104_729) % 80]);
+  const squares = spread.slice(0, 3_000).map(([x, y]) => {
+    const [west, south, east, north] = [x!, y!, x! + 1e-6, y! + 1e-6];
+    return [
+      [
+        [west, south],
+        [east, south],
+        [east, north],
+        [west, north],
+        [west, south],
+      ],
+    ];
+  });
+  const line = { type: "LineString", coordinates: zigzag };
+  const shapes = [
+    line,
+    { type: "MultiPoint", coordinates: spread },
+    { type: "MultiPolygon", coordinates: squares },
+    { type: "GeometryCollection", geometries: [{ type: "Point", coordinates: [1, 2] }, line] },
+    { type: "LineString", coordinates: Array.from({ length: many }, () => [5, 5]) },
+    ...Array.from({ length: 30 }, () => ({ type: "MultiPoint", coordinates: spread.slice(0, 500) })),
+  ];
+  const features = shapes.map((geometry) => ({ type: "Feature", properties: {}, geometry }));
+  const { status, preview: shown } = await preview(
+    "x.geojson",
+    JSON.stringify({ type: "FeatureCollection", features }),
+  );
+  t.equal(status, 200);
+  t.equal(shown.features.length, 20);
+  const sizes = shown.features.map(({ geom }: any) => JSON.stringify(geom).length);
+  t.ok(Math.max(...sizes) < 20_000, sizes.join());
+  t.same(
+    shown.features.slice(0, 2).map(({ geom }: any) => geom.type),
+    ["Polygon", "Polygon"],
+  );
+  t.match(shown.features[4].geom, { type: /Point|LineString/ });
 });

@@ -94,7 +94,7 @@ async function stage(request: ImportRequest, tell: TellProgress): Promise<Import
   const datasets = only ? [only.dataset] : all;
   const staging = await StagingTable.create(request, request.stagingTable);
   try {
-    const sink = new RowSink(staging, { partial: request.partial, tell });
+    const sink = new RowSink(staging, { partial: request.partial, coordinates: request.coordinates, tell });
     for (const note of notes) sink.note(note);
     for (const extension of orphans) sink.note(`${orphanReason(extension)} It was not read.`);
     const read: FileFormat[] = [];

@@ -13,6 +13,8 @@ const describedLayers = 1_000;
 export interface SinkOptions {
   /** Whether all rows that cannot be imported are counted; else the import ends when there are many. */
   readonly partial: boolean;
+  /** Names of the columns with coordinates, as the client gave them; undefined = they are found. */
+  readonly coordinates?: readonly string[] | undefined;
   /** Called with every batch. */
   readonly tell: (progress: ImportProgress) => void;
 }
@@ -34,6 +36,8 @@ export class RowSink {
   private readonly told = new Set<string>();
   /** What the file calls its data. */
   title: string | undefined;
+  /** Names of the columns that places come from, of the first table without places of its own: [] = none. */
+  coordinates: readonly string[] | undefined;
   /** Of the current file: what its texts were read in, and its layers, where it may have several. */
   encoding: string | undefined;
   private layers: FileLayer[] = [];
@@ -44,6 +48,11 @@ export class RowSink {
     private readonly staging: StagingTable,
     private readonly options: SinkOptions,
   ) {}
+
+  /** As `SinkOptions.coordinates`. */
+  get wantedCoordinates(): readonly string[] | undefined {
+    return this.options.coordinates;
+  }
 
   /** Features so far, bad ones included. */
   get rows(): number {
@@ -157,6 +166,10 @@ export class RowSink {
         `Objects that cross the 180th meridian: ${row.across}. They are drawn across the whole world, unless they are cut there, as "ogr2ogr -wrapdateline" does.`,
       );
     if (this.count === 0 && this.badCount === 0) this.note("The file has no features.");
+    if (this.wantedCoordinates && !this.coordinates)
+      throw new Refusal("invalid_value", "The file has places of its own, and none in columns.", {
+        parameter: "coordinates",
+      });
     return {
       // Later ones occur in bad rows only, and the staging table has no columns for them.
       fields: row.fields.result().slice(0, this.columns),
@@ -165,6 +178,7 @@ export class RowSink {
       geometryKind: row.kind ?? ("Unknown" as const),
       vertices: row.vertices,
       notes: [...this.told],
+      ...(this.coordinates && { coordinates: this.coordinates }),
     };
   }
 

@@ -84,7 +84,10 @@ const importResult = z
       .describe("Features of a merge that name an object which the layer did not have; they were added"),
     columns: z
       .array(z.object({ code: z.string(), name: z.string() }))
-      .describe("Columns that were added; the name is that of the property in the file"),
+      .describe(
+        "Columns that were added; the name is that of the property in the file, or that of `columns`",
+      ),
+    written: z.array(z.string()).describe("Codes of the columns that the file has values for"),
     notes: z.array(z.string()).describe("Sentences on what was left out or changed"),
     summary: z.string().describe("What was done, in one sentence"),
     bad: z.int().describe("With `partial`: features that were left out"),
@@ -114,17 +117,28 @@ const importResult = z
           )
           .describe("Layers, tables and sheets of the file, or of the files of an archive"),
         bbox: box.nullable(),
+        coordinates: z
+          .array(z.string())
+          .describe(
+            "Names of the columns that the places come from, as the parameter takes them; absent = the file has places of its own",
+          )
+          .optional(),
         columns: z
           .array(
             z.object({
               name: z.string().describe("Name in the file"),
-              code: z.string(),
+              code: z.string().nullable().describe("Null = it is left out"),
               type: z.string(),
+              notation: z
+                .string()
+                .describe("As the parameter `columns` takes it; absent = as the API writes values")
+                .optional(),
               is_new: z.boolean().describe("Whether the layer does not have the column yet"),
+              is_read: z.boolean().describe("Whether the import takes it"),
               values: z.array(z.string()).describe("Some of the values, as the file has them"),
             }),
           )
-          .describe("The columns that the import writes, at most 200"),
+          .describe("The properties of the file and the columns that they become, at most 200"),
         features: z
           .array(
             z.object({
@@ -132,7 +146,9 @@ const importResult = z
               fields: z.record(z.string(), z.string().nullable()).describe("As the file has them, by code"),
               geom: z
                 .unknown()
-                .describe("GeoJSON in EPSG:4326, null for none; of more than 2,000 vertices the box"),
+                .describe(
+                  "GeoJSON in EPSG:4326, null for none; of more than 500 vertices simplified, or the box",
+                ),
             }),
           )
           .describe("The first 20 features that can be imported"),

@@ -29,6 +29,7 @@ export const importResult = (imported: Imported, dryRun: boolean): Answered<"Imp
   removed: imported.removed,
   unmatched: imported.unmatched,
   columns: imported.columns,
+  written: imported.written,
   summary: imported.summary,
   notes: imported.notes,
   bad: imported.bad.count,
@@ -38,7 +39,7 @@ export const importResult = (imported: Imported, dryRun: boolean): Answered<"Imp
 });
 
 /** What a dry run shows of the file. */
-function previewAnswer({ files, bbox, columns, features }: Preview) {
+function previewAnswer({ files, bbox, coordinates, columns, features }: Preview) {
   return {
     layers: files.flatMap(({ format, layers }) =>
       layers.map(({ geometry, isRead, ...layer }) => ({
@@ -49,7 +50,8 @@ function previewAnswer({ files, bbox, columns, features }: Preview) {
       })),
     ),
     bbox,
-    columns: columns.map(({ isNew, ...column }) => ({ ...column, is_new: isNew })),
+    ...(coordinates && { coordinates }),
+    columns: columns.map(({ isNew, isRead, ...column }) => ({ ...column, is_new: isNew, is_read: isRead })),
     features,
   };
 }
@@ -99,7 +101,7 @@ export async function startImport(
 /** Whether who has started an import may still do what it does, as of `ImportJobs`. */
 export const importAllowance =
   ({ db, catalog, config }: Pick<Services, "db" | "catalog" | "config">): JobDependencies["requireAllowed"] =>
-  async (caller, layerId, { addsColumns, tx }) => {
+  async (caller, layerId, { changesColumns, tx }) => {
     const [row] = await (tx ?? db).query<{ project: string; map: string }>(
       `select p.code as project, m.code as map from node n
          join map m on m.id = n.map_id join project p on p.id = m.project_id where n.id = $1`,
@@ -111,7 +113,7 @@ export const importAllowance =
     // The public starts none.
     const refusal = refusalOf(caller as Omit<Session, "origin">, map.project);
     if (refusal) throw refusal;
-    const right = Right.editObjects | (addsColumns ? Right.editStructure : 0);
+    const right = Right.editObjects | (changesColumns ? Right.editStructure : 0);
     requireRight(map, caller, right, { id: layerId });
   };
 

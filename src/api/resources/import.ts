@@ -4,6 +4,7 @@ import { type LayerNode, Right } from "../../catalog/state.js";
 import { badRequest, Failure, failed } from "../../errors.js";
 import { importFormatList } from "../../hosts/import-messages.js";
 import type { Reply, Request } from "../../http/types.js";
+import { importedTypes, readColumnChoices, readCoordinateNames } from "../../import/column-choices.js";
 import { importIntoLayer } from "../../import/import-layer.js";
 import { type ImportSource, readRasterBox } from "../../import/import-request.js";
 import type { LayerContext } from "../request/context.js";
@@ -42,6 +43,32 @@ const rasterBoxParameter = readBy(z.string(), (text) => {
   })
   .optional();
 
+/** Fits the form of an upload. */
+const longestChoices = 50_000;
+
+/** `columns`. Else invalid_value. */
+const columnsParameter = readBy(text("", longestChoices), readColumnChoices)
+  .meta({
+    description:
+      "Of a file of features, what is made of its properties: a JSON object by their names in the file. `type` is the type of the " +
+      `column (${importedTypes.join(", ")}), \`name\` another name for the property; null leaves it out. \`notation\` says how ` +
+      "numbers and dates are written: `plain` as the API does, `decimal_comma` (1.234,5), `grouped` (1,234.5), `day_first`, " +
+      "`month_first`, `year_first`; default: what fits most values. Values that do not fit are rows that cannot be imported. A " +
+      "column that the layer has gets the type if `action` is 1; else it keeps its own, and another one is refused.",
+    examples: ['{"plz": {"type": "string"}, "remarks": null}'],
+  })
+  .optional();
+
+/** `coordinates`. Else invalid_value. */
+const coordinatesParameter = readBy(text(""), readCoordinateNames)
+  .meta({
+    description:
+      "Of a table, the names of the columns that the places come from, as a JSON array: east and north, or one with WKT, WKB or " +
+      "GeoJSON; an empty one = there are none; default: they are found.",
+    examples: ['["lon", "lat"]'],
+  })
+  .optional();
+
 const importParameters = {
   srs: text(
     "Coordinate system of the data: an EPSG code, WKT or a proj4 string; default: that of the file, else 4326.",
@@ -57,6 +84,8 @@ const importParameters = {
     "Whether a file that has several tables with features is refused before they are read; `data.tables` of the error lists " +
       "all its tables.",
   ),
+  columns: columnsParameter,
+  coordinates: coordinatesParameter,
   action: actionParameter,
   key: text(
     "For a merge: code or name of the column by whose values objects are found, instead of svc_id. A value must not occur twice " +
@@ -118,6 +147,8 @@ async function importFile(
     encoding: sent.encoding,
     table: sent.table,
     oneTable: sent.one_table,
+    columns: sent.columns,
+    coordinates: sent.coordinates,
     action: sent.action,
     key: sent.key,
     partial: sent.partial,

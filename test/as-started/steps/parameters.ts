@@ -139,6 +139,18 @@ export const parameterSteps: readonly Step[] = [
       t.same(await names(), ["Ель"], "they are replaced");
       const [tree] = (await world.api("GET", `${shapes}/objects/?returnGeom=1`)).json;
       t.ok(isNear(tree.geom.coordinates[0], 10), `${tree.geom.coordinates}`);
+      const columns = encodeURIComponent('{"name": {"type": "text"}, "age": null}');
+      const places = encodeURIComponent('["e", "n"]');
+      const chosen = await importInto(
+        world,
+        "name,age,e,n\nTanne,7,10,11\n",
+        "trees.csv",
+        `columns=${columns}&coordinates=${places}&dry_run=1`,
+      );
+      t.match(chosen.json.import.preview, {
+        columns: [{ name: "name" }, { name: "age", is_read: false }],
+        features: [{ geom: { coordinates: [10, 11] } }],
+      });
       const two = await zipOf({
         "oaks.csv": "name;lon;lat\nДуб;10;10\n",
         "elms.csv": "name;lon;lat\nВяз;11;11\n",

@@ -142,6 +142,11 @@ export const transferSteps: readonly Step[] = [
       );
       await world.mapwright(["import", "town", "shell", "second", "two.zip", "--table", "b"]);
       t.equal(await countOf(world, "shell/layers/second"), 2);
+      await writeFile(at("odd.csv"), "plz,rechts,hoch\n123,1,2\n");
+      const said = ["--columns", '{"plz": {"type": "string"}}', "--coordinates", '["rechts", "hoch"]'];
+      await world.mapwright(["import", "town", "shell", "odd", "odd.csv", ...said]);
+      const [odd] = (await world.api("GET", "shell/layers/odd/objects/?fields=plz&returnGeom=1")).json;
+      t.match(odd, { fields: { plz: "123" }, geom: { coordinates: [1, 2] } });
       const piped = (...options: string[]) =>
         world.tried(
           ["import", "town", "shell", "piped", "-", "--format", "geojson", ...options],

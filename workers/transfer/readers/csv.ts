@@ -3,10 +3,11 @@ import { detectFileEncoding } from "../detect-encoding.js";
 import { badFeature, refused } from "../refusal.js";
 import type { RowEncoder } from "../rows.js";
 import { columnNames } from "./column-names.js";
-import { coordinateNote, findCoordinateColumns, RowGeometry } from "./coordinate-columns.js";
+import type { RowGeometry } from "./coordinate-columns.js";
 import { type CsvDialect, findDialect } from "./csv-dialect.js";
 import { CsvRecords } from "./csv-records.js";
 import type { Reader } from "./reader.js";
+import { tableGeometry } from "./table-geometry.js";
 import { openText } from "./text-source.js";
 
 /**
@@ -25,11 +26,11 @@ export const readCsv: Reader = async ({ path, sink, srs, encoding }) => {
     throw refused(`The file has more than ${maxColumns} columns.`, { limit: maxColumns });
   const names = columnNames(dialect.hasHeader ? first : first.map(() => null));
   if (!dialect.hasHeader) sink.note("The file has no header: its columns are named column_1 and so on.");
-  const coordinates = findCoordinateColumns(names, dialect.sample.slice(dialect.hasHeader ? 1 : 0));
-  sink.note(coordinateNote(names, coordinates));
+  const sample = dialect.sample.slice(dialect.hasHeader ? 1 : 0);
+  const geometry = tableGeometry(sink, { names, sample, srsIsGiven: srs.isGiven });
   const records = new CsvRecords(openText(path, label), dialect.delimiter);
   const unnamed = new Set(names.filter((_, index) => dialect.hasHeader && !first[index]?.trim()));
-  const table = new Table(records, { names, unnamed, geometry: new RowGeometry(coordinates, srs.isGiven) });
+  const table = new Table(records, { names, unnamed, geometry });
   const comma = commaOf(dialect);
   try {
     if (dialect.isNamed) records.next();

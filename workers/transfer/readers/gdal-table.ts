@@ -1,20 +1,15 @@
 import type gdal from "gdal-async";
-import type { RowSink } from "../sink.js";
-import { type Cell, coordinateNote, findCoordinateColumns, RowGeometry } from "./coordinate-columns.js";
+import type { Cell } from "./coordinate-columns.js";
 
 /** Rows in which columns with coordinates are looked for. */
 const sampleRows = 500;
 
-/** The geometry of a layer that has none of its own, such as a sheet: that of its columns with coordinates. */
-export function tableGeometry(layer: gdal.Layer, sink: RowSink, srsIsGiven: boolean): RowGeometry {
-  const names = layer.fields.getNames();
+/** The first rows of a layer without geometry, such as a sheet. */
+export function sampleOf({ features }: gdal.Layer): Cell[][] {
   const sample: Cell[][] = [];
-  const { features } = layer;
   for (let row = features.first(); row && sample.length < sampleRows; row = features.next())
     sample.push(row.fields.toArray().map(cellOf));
-  const columns = findCoordinateColumns(names, sample);
-  sink.note(coordinateNote(names, columns));
-  return new RowGeometry(columns, srsIsGiven);
+  return sample;
 }
 
 /** A value of GDAL as a cell. */

@@ -16,10 +16,11 @@ import { fileEncoding } from "./gdal-encoding.js";
 import { GdalFeatures } from "./gdal-features.js";
 import { query } from "./gdal-query.js";
 import { type Subtypes, subtypesOf } from "./gdal-subtypes.js";
-import { cellOf, isBlankSheet, tableGeometry } from "./gdal-table.js";
+import { cellOf, isBlankSheet, sampleOf } from "./gdal-table.js";
 import { hasMembers } from "./gml-members.js";
 import { JoinedParts } from "./joined-parts.js";
 import type { OwnTable, Reader } from "./reader.js";
+import { tableGeometry } from "./table-geometry.js";
 
 /** Reads vector files through GDAL, with the one driver that fits the extension. */
 
@@ -241,7 +242,11 @@ async function readLayer(
       write: subtype ? subtypeWriters[subtype] : (fieldWriters[type] ?? writeValue),
     };
   });
-  const geometry = layer.geomType === gdal.wkbNone ? tableGeometry(layer, sink, srsIsGiven) : undefined;
+  const names = fields.map(({ name }) => name);
+  const geometry =
+    layer.geomType === gdal.wkbNone
+      ? tableGeometry(sink, { names, sample: sampleOf(layer), srsIsGiven })
+      : undefined;
   const layerName = named && !fields.some(({ name }) => name === "layer") ? layer.name : undefined;
   const indexOf = (id: string) => fields.findIndex(({ name }) => name === id);
   const [ownId, svcId] = [indexOf("gml_id"), indexOf("svc_id")];

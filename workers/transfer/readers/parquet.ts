@@ -3,11 +3,12 @@ import { refused } from "../refusal.js";
 import type { RowEncoder } from "../rows.js";
 import type { RowSink } from "../sink.js";
 import { transformFrom } from "../srs.js";
-import { type Cell, coordinateNote, findCoordinateColumns, RowGeometry } from "./coordinate-columns.js";
+import type { Cell, RowGeometry } from "./coordinate-columns.js";
 import { compressors, openParquet, type ParquetFile, readParquet } from "./parquet-file.js";
 import { geometryOf } from "./parquet-geometry.js";
 import { hasNestedDecimals, parsers, valueWriter, type WriteValue } from "./parquet-values.js";
 import type { Reader } from "./reader.js";
+import { tableGeometry } from "./table-geometry.js";
 
 /** Rows that are in memory at once. */
 const batchRows = 10_000;
@@ -120,9 +121,8 @@ class Table {
     if (this.geometryIndex >= 0 || this.geometry) return;
     const rows = Math.min(values[0]!.length, 500);
     const sample = Array.from({ length: rows }, (_, index) => values.map((column) => cellOf(column[index])));
-    const coordinates = findCoordinateColumns(this.names, sample);
-    this.task.sink.note(coordinateNote(this.names, coordinates));
-    this.geometry = new RowGeometry(coordinates, this.task.srsIsGiven);
+    const { sink, srsIsGiven } = this.task;
+    this.geometry = tableGeometry(sink, { names: this.names, sample, srsIsGiven });
   }
 
   write(row: RowEncoder, values: Values, index: number): void {

@@ -2,7 +2,8 @@ import { counted } from "../../../src/counted.js";
 import type { RowEncoder } from "../rows.js";
 import type { RowSink } from "../sink.js";
 import { columnNames } from "./column-names.js";
-import { type Cell, coordinateNote, findCoordinateColumns, RowGeometry } from "./coordinate-columns.js";
+import type { Cell, RowGeometry } from "./coordinate-columns.js";
+import { tableGeometry } from "./table-geometry.js";
 import { ExactNumber, type SheetCell } from "./xlsx-sheet.js";
 
 /**
@@ -77,13 +78,11 @@ export class TableRows {
     const width = Math.max(header.length, ...this.sample.map(({ length }) => length));
     const given = Array.from({ length: width }, (_, index) => header[index] ?? null);
     const names = columnNames(given);
-    const plain = this.sample.map((cells) => cells.map(plainCell));
-    const coordinates = findCoordinateColumns(names, plain);
-    this.sink.note(coordinateNote(names, coordinates));
+    const sample = this.sample.map((cells) => cells.map(plainCell));
     this.columns = {
       names,
       isNamed: given.map((name) => name !== null),
-      geometry: new RowGeometry(coordinates, this.srsIsGiven),
+      geometry: tableGeometry(this.sink, { names, sample, srsIsGiven: this.srsIsGiven }),
     };
     for (const cells of this.sample.splice(0)) this.addRow(this.columns, cells);
   }

@@ -1,0 +1,128 @@
+import { z } from "zod";
+import type { ValueType } from "../column-types/column-types.js";
+import { failed } from "../errors.js";
+import type { Notation } from "../hosts/import-messages.js";
+
+/** What an import is told of the properties of a file, as the parameters `columns` and `coordinates` have it. */
+
+/** Types that an import can give a column. */
+export const importedTypes = [
+  "number",
+  "string",
+  "text",
+  "datetime",
+  "bool",
+  "json",
+] as const satisfies readonly Exclude<ValueType, "file">[];
+
+const plain = { plain: "loose" } as const;
+/** How texts of a type may be written, by the names that the API has for it; `plain` is as the API writes values itself. */
+const notationsByType: Readonly<Partial<Record<ValueType, Readonly<Record<string, Notation>>>>> = {
+  number: { ...plain, decimal_comma: "decimal comma", grouped: "grouped" },
+  datetime: { ...plain, day_first: "day first", month_first: "month first", year_first: "year first" },
+  bool: plain,
+};
+
+/** The notations that texts of a type may have; none = all texts are values of it. */
+export const notationsOf = (type: ValueType): readonly Notation[] =>
+  Object.values(notationsByType[type] ?? {});
+
+/** What the API calls a notation. */
+export const notationName = (notation: Notation): string =>
+  notation === "loose" ? "plain" : notation.replace(" ", "_");
+
+export interface ColumnChoice {
+  /** What the property is taken to be called. */
+  readonly name?: string | undefined;
+  readonly type?: (typeof importedTypes)[number] | undefined;
+  /** Only with a type that has it; absent = the one that fits most values. */
+  readonly notation?: Notation | undefined;
+}
+
+/** By the names of properties in the file; null = it is left out. */
+export type ColumnChoices = ReadonlyMap<string, ColumnChoice | null>;
+
+/** Properties that a file may have. */
+const mostChoices = 1_000;
+const longestName = 1_000;
+const unstorable = /[\0\p{Surrogate}]/u;
+
+const nameSchema = z
+  .string()
+  .trim()
+  .min(1, "must not be empty")
+  .max(longestName)
+  .refine((name) => !unstorable.test(name), "has characters that cannot be stored");
+
+const choiceSchema = z.strictObject({
+  name: nameSchema.optional(),
+  type: z.enum(importedTypes).optional(),
+  notation: z.string().optional(),
+});
+
+/** @throws Failure invalid_value */
+export function readColumnChoices(text: string): ColumnChoices {
+  const refuse = (problem: string) => refuseParameter("columns", problem);
+  const given = parsed(text);
+  if (typeof given !== "object" || given === null || Array.isArray(given))
+    throw refuse('must be a JSON object, such as {"name in the file": {"type": "string"}}');
+  const entries = Object.entries(given);
+  if (entries.length > mostChoices) throw refuse(`names at most ${mostChoices} columns`);
+  return new Map(
+    entries.map(([name, value]) => {
+      if (value === null) return [name, null] as const;
+      const read = choiceSchema.safeParse(value);
+      if (read.success) return [name, withNotation(name, read.data)] as const;
+      const [{ path, message }] = read.error.issues as [z.core.$ZodIssue];
+      throw refuse(
+        `has for ${quoted(name)} ${path.length > 0 ? `a ${path.join(".")} that is wrong` : "a wrong value"}: ${message}`,
+      );
+    }),
+  );
+}
+
+function withNotation(
+  name: string,
+  { notation, type, ...choice }: z.infer<typeof choiceSchema>,
+): ColumnChoice {
+  if (notation === undefined) return { ...choice, type };
+  const known = (type && notationsByType[type]) ?? {};
+  if (Object.hasOwn(known, notation)) return { ...choice, type, notation: known[notation] };
+  const names = Object.keys(known);
+  throw refuseParameter(
+    "columns",
+    names.length > 0
+      ? `has for ${quoted(name)} a notation that is none of ${names.join(", ")}`
+      : `has for ${quoted(name)} a notation, which goes with the types number, datetime and bool only`,
+  );
+}
+
+/**
+ * Reads the names of the columns with coordinates: east and north, or the one with geometry; none = there are none.
+ * @throws Failure invalid_value
+ */
+export function readCoordinateNames(text: string): readonly string[] {
+  const read = z.array(z.string().max(longestName)).max(2).safeParse(parsed(text));
+  if (!read.success)
+    throw refuseParameter(
+      "coordinates",
+      'must be a JSON array of two names, one or none, such as ["lon", "lat"]',
+    );
+  const [x, y] = read.data;
+  if (x !== undefined && x === y) throw refuseParameter("coordinates", "names the same column twice");
+  return read.data;
+}
+
+/** Undefined = it is no JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const quoted = (name: string): string => `"${name.slice(0, 100)}"`;
+
+const refuseParameter = (parameter: string, problem: string) =>
+  failed("invalid_value", `${parameter} ${problem}.`, { parameter });
