@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { ValueType } from "../column-types/column-types.js";
 import { failed } from "../errors.js";
 import type { Notation } from "../hosts/import-messages.js";
+import { wrongValue } from "../wrong-value.js";
 
 /** What an import is told of the properties of a file, as the parameters `columns` and `coordinates` have it. */
 
@@ -54,11 +55,17 @@ const nameSchema = z
   .max(longestName)
   .refine((name) => !unstorable.test(name), "has characters that cannot be stored");
 
-const choiceSchema = z.strictObject({
-  name: nameSchema.optional(),
-  type: z.enum(importedTypes).optional(),
-  notation: z.string().optional(),
-});
+const choiceSchema = z.strictObject(
+  {
+    name: nameSchema.optional(),
+    type: z.enum(importedTypes).optional(),
+    notation: z.string().optional(),
+  },
+  {
+    error: ({ code }) =>
+      code === "unrecognized_keys" ? "has no other members than name, type and notation" : undefined,
+  },
+);
 
 /** @throws Failure invalid_value */
 export function readColumnChoices(text: string): ColumnChoices {
@@ -71,12 +78,11 @@ export function readColumnChoices(text: string): ColumnChoices {
   return new Map(
     entries.map(([name, value]) => {
       if (value === null) return [name, null] as const;
-      const read = choiceSchema.safeParse(value);
+      const read = choiceSchema.safeParse(value, { error: wrongValue });
       if (read.success) return [name, withNotation(name, read.data)] as const;
       const [{ path, message }] = read.error.issues as [z.core.$ZodIssue];
-      throw refuse(
-        `has for ${quoted(name)} ${path.length > 0 ? `a ${path.join(".")} that is wrong` : "a wrong value"}: ${message}`,
-      );
+      const member = path.length > 0 ? `the ${path.join(".")} of ` : "";
+      throw refuseParameter("columns", `are wrong: ${member}${quoted(name)} ${message}`);
     }),
   );
 }
@@ -92,8 +98,8 @@ function withNotation(
   throw refuseParameter(
     "columns",
     names.length > 0
-      ? `has for ${quoted(name)} a notation that is none of ${names.join(", ")}`
-      : `has for ${quoted(name)} a notation, which goes with the types number, datetime and bool only`,
+      ? `are wrong: the notation of ${quoted(name)} must be one of ${names.join(", ")}`
+      : `are wrong: a notation, as of ${quoted(name)}, goes with the types number, datetime and bool only`,
   );
 }
 

@@ -216,6 +216,9 @@ const special: Readonly<Record<string, (world: Known) => Known>> = {
   "PUT /api/2.8/{project}/{map}/layers/{layer}/constraints/": () => ({ type: ["enum"] }),
   "POST /api/2.8/{project}/{map}/layers/{layer}/import/": () => ({
     file: [data, damagedData],
+    columns: ['{"new": {"type": "text", "name": "newer"}}', '{"s": null}', '{"new": 1}'],
+    // The file has places of its own.
+    coordinates: ["", '["s", "new"]'],
     "": [data, damagedData],
   }),
   "GET /api/2.8/{project}/{map}/layers/{layer}/import/{job}/": () => ({ layer: ["a"] }),

@@ -276,7 +276,9 @@ export class Console {
 
   private makeImporter(): Importer {
     const { place } = this;
-    const reading = new ReadingDialog(this.dialogs, this.edits);
+    const reading = new ReadingDialog(this.dialogs, this.edits, (map) =>
+      this.parts.server.tiles(map, { layers: [], base: "builtin" }),
+    );
     return new Importer(this.edits, this.parts.locale.t, {
       project: () => place.projectCode!,
       mayHide: () => place.mayAdminister,

@@ -33,6 +33,8 @@ export interface ImportResult {
   readonly rows: readonly BadRow[];
   /** That the layer did not have before. */
   readonly columns?: readonly { readonly code: string }[];
+  /** Codes of those that the file has values for. */
+  readonly written?: readonly string[];
 }
 
 /** The name that a header has, as this server writes it (RFC 6266). */
@@ -51,6 +53,7 @@ export class Edits extends Operations {
 
   /**
    * Sends files that a layer shall have, and nothing else.
+   * @param fields parameters that are too long for an address
    * @param progress is told the sent part, from 0 to 1
    * @throws ServerError, the signal's reason
    */
@@ -60,11 +63,13 @@ export class Edits extends Operations {
     files: readonly File[],
     {
       query,
+      fields = {},
       progress,
       signal,
       key,
     }: {
       readonly query: Query;
+      readonly fields?: Readonly<Record<string, string>>;
       readonly progress: (part: number) => void;
       readonly signal: AbortSignal;
       readonly key: string;
@@ -77,6 +82,7 @@ export class Edits extends Operations {
         new Promise<T>((resolve, reject) => {
           signal.throwIfAborted();
           const form = new FormData();
+          for (const [name, value] of Object.entries(fields)) form.append(name, value);
           for (const file of files) form.append("file", file, file.name);
           // `fetch` does not tell how much of a body is sent.
           const request = new XMLHttpRequest();

@@ -23,7 +23,7 @@ export async function endOf(
   { project, segments }: { readonly project: string; readonly segments: readonly string[] },
   signal: AbortSignal,
   told: (job: ImportJob | undefined) => void,
-): Promise<Pick<ImportResult, "features" | "bad" | "rows" | "columns">> {
+): Promise<Pick<ImportResult, "features" | "bad" | "rows" | "columns" | "written">> {
   for (let unanswered = 0; ; ) {
     if (signal.aborted && signal.reason !== unwanted) throw signal.reason;
     // What was done before it was cancelled stays.

@@ -7,6 +7,7 @@ import { type FileGroup, groupFiles } from "./file-groups.js";
 import { keepFocus } from "./focus.js";
 import { ImportCard } from "./import-card.js";
 import { endOf, unwanted } from "./import-end.js";
+import { fieldsOf } from "./import-fields.js";
 import { removeEmpty } from "./leftovers.js";
 import { newKey } from "./new-key.js";
 import { type Asked, type NewPlace, newMap } from "./new-map.js";
@@ -59,8 +60,6 @@ interface Task {
   reading: Reading;
   /** Its layer, since that has objects of it, and codes of the columns that it has got for them. */
   made?: { readonly layer: Layer; readonly columns: readonly string[] } | undefined;
-  /** Codes of the columns that the file has as it is read now; undefined = nobody knows. */
-  columns?: readonly string[] | undefined;
 }
 interface Destination {
   readonly place: NewPlace;
@@ -174,8 +173,9 @@ export class Importer {
       }
       task.isSure = true;
       const progress = (part: number) => card.uploading(part);
-      const query = { action: 1, async: 1, partial: 1, ...partQuery(task), ...task.reading };
-      const options = { query, progress, signal, key: keys.files };
+      const { encoding, srs } = task.reading;
+      const query = { action: 1, async: 1, partial: 1, ...partQuery(task), encoding, srs };
+      const options = { query, fields: fieldsOf(task.reading), progress, signal, key: keys.files };
       task.job ??= (await this.edits.upload<ImportJob>(map.project, segments, group.files, options)).id;
       const result = await endOf(
         this.edits,
@@ -189,7 +189,7 @@ export class Importer {
       destination.isNew = false;
       task.layer = undefined;
       const columns = (result.columns ?? []).map(({ code }) => code);
-      task.made = { layer, columns: [...(await this.withoutStale(task, map)), ...columns] };
+      task.made = { layer, columns: [...(await this.withoutStale(task, map, result.written)), ...columns] };
       card.done(result, this.readingOf(task, map));
       if (!destination.layers.includes(layer.id)) destination.layers.push(layer.id);
       // It is there, whether the page can show it or not.
@@ -210,8 +210,8 @@ export class Importer {
       const { made, reading } = task;
       if (!made) return;
       const segments = [map, "layers", made.layer.code, "import"];
-      const again = (wanted: Reading, columns: readonly string[] | undefined) => {
-        Object.assign(task, { reading: wanted, columns, keys: newKeys() });
+      const again = (wanted: Reading) => {
+        Object.assign(task, { reading: wanted, keys: newKeys() });
         this.queue(task);
         void this.work();
       };
@@ -221,8 +221,9 @@ export class Importer {
 
   /** Deletes the columns that a reading before has made and this one has not. @returns those that are left */
   private async withoutStale(
-    { made, columns: now }: Task,
+    { made }: Task,
     { project, map }: MapId,
+    now: readonly string[] | undefined,
   ): Promise<readonly string[]> {
     if (!made || !now) return made?.columns ?? [];
     const left: string[] = [];

@@ -1,3 +1,5 @@
+import type { MapId } from "../map-server.js";
+import type { TileSource } from "../tile-source.js";
 import type { Dialogs } from "./dialogs.js";
 import type { Edits } from "./edits.js";
 import { LateDialog } from "./late-dialog.js";
@@ -10,6 +12,8 @@ export class ReadingDialog {
   constructor(
     private readonly dialogs: Dialogs,
     private readonly edits: Edits,
+    /** What lies below the places of a file. */
+    private readonly base: (map: MapId) => TileSource,
   ) {
     this.late = new LateDialog(dialogs, "reading");
   }
@@ -17,7 +21,9 @@ export class ReadingDialog {
   open(file: ReadFile): Promise<void> {
     return this.late.open(async () => {
       const { showReading } = await import("./reading/dialog.js");
-      return () => showReading(this.dialogs, this.edits, file);
+      const [map = ""] = file.segments;
+      const base = this.base({ project: file.project, map });
+      return () => showReading(this.dialogs, this.edits, file, base);
     });
   }
 }

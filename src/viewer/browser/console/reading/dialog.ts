@@ -1,37 +1,49 @@
 import { button, h } from "../../dom.js";
+import type { TileSource } from "../../tile-source.js";
 import { showDialog } from "../../tools/dialog.js";
 import type { Dialogs } from "../dialogs.js";
 import type { Edits } from "../edits.js";
+import { isSame } from "../import-fields.js";
 import { problemText } from "../problem.js";
 import { encodingChoice, systemChoice } from "./choices.js";
+import { CoordinateChoice } from "./coordinate-choice.js";
 import { type Look, look } from "./look.js";
+import { PlacesMap } from "./places-map.js";
 import type { ReadFile, Reading } from "./read-file.js";
-import { rowsTable } from "./rows-table.js";
+import { isForeign, RowsTable } from "./rows-table.js";
 
 /** The dialog that tells how a file was read, and in which it is read in another way. */
 
-const isSame = (one: Reading, other: Reading): boolean =>
-  one.encoding === other.encoding && one.srs === other.srs;
-
-export function showReading(dialogs: Dialogs, edits: Edits, file: ReadFile): void {
+/** @param base tiles below the places */
+export function showReading(dialogs: Dialogs, edits: Edits, file: ReadFile, base: TileSource): void {
   const { t } = dialogs.locale;
   const encoding = encodingChoice(t, file.reading.encoding);
   const system = systemChoice(t, file.reading.srs);
+  const coordinates = new CoordinateChoice(t, file.reading.coordinates, () => void read());
+  const places = new PlacesMap(t, base);
+  const table = new RowsTable(t, file.reading.columns ?? {}, () => void read());
+  const more = h("p", { class: "hint", hidden: true });
   const note = h("p", { class: "hint", role: "status" });
   const problem = h("p", { class: "problem", role: "alert" });
-  const rows = h("div", {
-    ...{ class: "reading-rows", role: "region", tabindex: 0, hidden: true },
-    "aria-label": t("readingRows"),
-  });
+  const rows = h(
+    "div",
+    {
+      ...{ class: "reading-rows", role: "region", tabindex: 0, hidden: true },
+      "aria-label": t("readingRows"),
+    },
+    table.element,
+  );
   const again = button({ class: "button main" }, () => dialog.close("again"), t("readingAgain"));
   const close = button({ class: "button" }, () => dialog.close(), t("close"));
   // Not all formats have a choice.
   encoding.row.hidden = true;
-  let columns: readonly string[] | undefined;
   let looking = new AbortController();
-  const wanted = (): Reading => ({ encoding: encoding.value, srs: system.value });
+  const wanted = (): Reading => ({
+    ...{ encoding: encoding.value, srs: system.value },
+    ...{ coordinates: coordinates.wanted, columns: table.wanted },
+  });
 
-  const show = ({ preview, features, bad, reason, isPart }: Look) => {
+  const show = ({ preview, features, bad, more: unseen, reason, isPart }: Look) => {
     encoding.row.hidden = preview?.layers.every((layer) => layer.encoding === undefined) ?? true;
     system.row.hidden = preview === undefined;
     if (!preview) {
@@ -41,17 +53,19 @@ export function showReading(dialogs: Dialogs, edits: Edits, file: ReadFile): voi
     const [layer] = preview.layers;
     if (encoding.value === undefined) encoding.found(layer?.encoding);
     if (system.value === undefined) system.found(layer?.srs);
-    columns = preview.columns.map(({ code }) => code);
+    coordinates.show(preview);
     note.textContent = isPart ? t("readingPart") : t("importObjects", { n: features - bad });
     if (bad > 0) problem.textContent = [t("readingBad", { n: bad }), reason].filter(Boolean).join(" · ");
-    rows.replaceChildren(rowsTable(t, preview));
     rows.hidden = false;
+    table.show(preview);
+    more.hidden = unseen === 0;
+    more.textContent = t("readingMoreColumns", { n: unseen });
+    places.show(preview, preview.coordinates?.length !== 0 && bad > 0);
   };
   const read = async () => {
     looking.abort();
     looking = new AbortController();
     const { signal } = looking;
-    columns = undefined;
     problem.textContent = "";
     note.textContent = t("importReading");
     again.disabled = true;
@@ -66,25 +80,35 @@ export function showReading(dialogs: Dialogs, edits: Edits, file: ReadFile): voi
     } catch (error) {
       if (signal.aborted) return;
       note.textContent = "";
-      rows.hidden = true;
+      // The heads stay: a name or a type may be what was refused.
+      table.clear();
+      places.hide();
       problem.textContent = problemText(error, t);
     }
   };
-  for (const { control } of [encoding, system]) control.addEventListener("change", () => void read());
+  encoding.control.addEventListener("change", () => {
+    table.forgetForeign();
+    if (coordinates.wanted?.some(isForeign)) coordinates.wanted = undefined;
+    void read();
+  });
+  system.control.addEventListener("change", () => void read());
 
   const dialog = showDialog(
     dialogs,
     t("readingOf", { name: file.name }),
-    h("div", { class: "reading-choices" }, encoding.row, system.row),
+    h("div", { class: "reading-choices" }, encoding.row, system.row, coordinates.element),
+    places.element,
     note,
     problem,
     rows,
+    more,
     h("div", { class: "dialog-actions" }, close, again),
   );
   dialog.classList.add("reading-dialog");
   dialog.addEventListener("close", () => {
     looking.abort();
-    if (dialog.returnValue === "again") file.again(wanted(), columns);
+    places.remove();
+    if (dialog.returnValue === "again") file.again(wanted());
   });
   void read();
 }
