@@ -130,5 +130,15 @@ export class Outbound {
   }
 }
 
-export const reasonOf = (error: Error): string =>
-  error.name === "AbortError" || error.name === "TimeoutError" ? "it takes too long" : error.message;
+/** In words of those who wrote an address, by codes of the system. */
+const reasons: Readonly<Record<string, string>> = {
+  ENOTFOUND: "no server has that name",
+  EAI_AGAIN: "its name cannot be looked up just now",
+  ECONNREFUSED: "no server answers there",
+  ECONNRESET: "its server has closed the connection",
+};
+
+export function reasonOf(error: NodeJS.ErrnoException): string {
+  if (error.name === "AbortError" || error.name === "TimeoutError") return "it takes too long";
+  return reasons[error.code ?? ""] ?? error.message;
+}

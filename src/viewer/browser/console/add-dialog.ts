@@ -81,6 +81,12 @@ export function showAddDialog({ dialogs, edits, project, map, add }: AddParts, l
     state,
     h("div", { class: "dialog-actions" }, cancel, submit),
   );
+  field.addEventListener("keydown", (event) => {
+    // Behind a link no other line comes, as in a table.
+    if (event.key !== "Enter" || event.shiftKey || pastedText(field.value)?.kind !== "link") return;
+    event.preventDefault();
+    form.requestSubmit();
+  });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     if (!submit.disabled) take();
