@@ -112,7 +112,7 @@ t.test("a style is compared with what was there before, and set back", async (t)
   await past(page, "history");
   await rows(page).first().waitFor();
   await accessible(t, page, "the history of a map");
-  t.match(await rows(page).first().innerText(), /water\s+Layer · lake\s+style, name[\s\S]*admin/);
+  t.match(await rows(page).first().innerText(), /Lakes\s+Layer · LAKE\s+style, name[\s\S]*admin/);
   await rows(page).first().locator("text=Compare").click();
   await page.waitForSelector(".past-value");
   await accessible(t, page, "a comparison");

@@ -4,7 +4,19 @@ import type { Translate } from "./texts.js";
 export interface ToastAction {
   readonly label: string;
   readonly press: () => void;
+  /** What does it, too, as `aria-keyshortcuts` has it. */
+  readonly keys?: string;
 }
+
+/** How far something is that is done with many. */
+export interface Steps {
+  step(): void;
+  end(): void;
+}
+
+const undoKeys = "Control+Z";
+/** What is over sooner is not worth a message. */
+const patienceMs = 600;
 
 /** Short messages at the bottom of the page, announced by screen readers. */
 export class Toasts {
@@ -37,7 +49,7 @@ export class Toasts {
       h("span", {}, text),
       action &&
         button(
-          { class: "text-button" },
+          { class: "text-button", ...(action.keys && { "aria-keyshortcuts": action.keys }) },
           () => {
             this.hide(text);
             action.press();
@@ -53,9 +65,37 @@ export class Toasts {
     );
     toast.dataset.text = text;
     this.element.append(toast);
-    while (this.element.children.length > 3)
-      this.hide((this.element.firstElementChild as HTMLElement).dataset.text!);
+    const texts = this.element.querySelectorAll<HTMLElement>("[data-text]");
+    for (const { dataset } of [...texts].slice(0, -3)) this.hide(dataset.text!);
     this.hideLater(text, seconds);
+  }
+
+  /** Says what was done, and offers to undo it, by `undo`, too. */
+  offerUndo(text: string, press: () => void): void {
+    this.show(text, "plain", { label: this.t("undo"), press, keys: undoKeys });
+  }
+
+  /** Undoes the latest of what is offered to be undone. @returns whether there was such */
+  undo(): boolean {
+    const offered = this.element.querySelectorAll<HTMLElement>(`[aria-keyshortcuts="${undoKeys}"]`);
+    offered.item(offered.length - 1)?.click();
+    return offered.length > 0;
+  }
+
+  /** Shows how much is done of something that is done with many, if it takes a while. @param all how many they are */
+  steps(text: string, all: number): Steps {
+    const bar = h("progress", { max: all, value: 0, "aria-label": text });
+    const toast = h("div", { class: "toast", "data-tone": "plain" }, h("span", {}, text), bar);
+    const timer = window.setTimeout(() => this.element.append(toast), patienceMs);
+    return {
+      step: () => {
+        bar.value++;
+      },
+      end: () => {
+        window.clearTimeout(timer);
+        toast.remove();
+      },
+    };
   }
 
   private hideLater(text: string, seconds: number): void {

@@ -20,9 +20,10 @@ export function confirmed(
   const dialog = showDialog(
     parts,
     title,
-    h("p", {}, text),
+    h("p", { id: "confirmed-text" }, text),
     h("div", { class: "dialog-actions" }, cancel, confirm),
   );
+  dialog.setAttribute("aria-describedby", "confirmed-text");
   cancel.focus();
   return new Promise((resolve) => dialog.addEventListener("close", () => resolve(isConfirmed)));
 }

@@ -14,7 +14,7 @@ import { pastedFile, showAddDialog } from "./add-dialog.js";
 import { Dialogs } from "./dialogs.js";
 import { DropTarget } from "./drop-target.js";
 import { Edits } from "./edits.js";
-import { keepFocus } from "./focus.js";
+import { isWritten, keepFocus } from "./focus.js";
 import { Header } from "./header.js";
 import { Home } from "./home.js";
 import { HomeActions } from "./home-actions.js";
@@ -62,6 +62,7 @@ export class Console {
   private readonly side = h("div", { class: "side", hidden: true });
   private readonly layers: LayersPanel;
   private readonly header: Header;
+  private readonly canvas: MapCanvas;
   private readonly menu = new PopupMenu();
   private readonly style: StylePanel;
   private readonly home: Home;
@@ -101,7 +102,7 @@ export class Console {
       (files) => this.importer.start(files, place.mapId),
       (text) => this.addPasted(text),
     );
-    const canvas = new MapCanvas(root, locale, {
+    this.canvas = new MapCanvas(root, locale, {
       moved: (view) => {
         this.layers.zoomed(view.zoom);
         this.navigation.moved(view);
@@ -110,6 +111,7 @@ export class Console {
       missing: (isMissing) => this.layers.markFailed(isMissing ? t("tilesFailed") : undefined),
       home: () => this.map.fit(),
     });
+    const { canvas } = this;
     const visuals = new Visuals(this.edits, server);
     const rows: EditableTree = new EditableTree(t, () => this.actions);
     this.layers = new LayersPanel(locale, false, {
@@ -134,6 +136,7 @@ export class Console {
         values: (item, code, signal) => visuals.values(place.mapId!, item, code, signal),
       },
       owner: () => ({ login: this.signIns.lastLogin, project: place.projectCode ?? "" }),
+      saved: () => this.dialogs.toasts.show(t("objectSaved"), "good"),
       drafted: (item) => rows.markDraft(item),
       closed: (item) => {
         rows.choose(undefined);
@@ -158,7 +161,7 @@ export class Console {
     this.operator = new Operator(edits);
     const whoSees = ({ map }: MapId, layer: string) => this.openPeople({ map, layer });
     this.watch = new MapWatch(
-      { place, server, map, canvas, objects },
+      { place, server, map, canvas, objects, turns },
       {
         closed: () => void this.navigation.show(parseAddress(location.hash)),
         relist: async () => {
@@ -256,6 +259,7 @@ export class Console {
       this.drop.overlay,
       this.drop.input,
     );
+    document.addEventListener("keydown", (event) => this.key(event));
     window.addEventListener("popstate", () => void this.navigation.show(parseAddress(location.hash)));
     window.addEventListener("beforeunload", (event) => {
       if (style.isUnsafe || this.importer.isBusy) event.preventDefault();
@@ -268,8 +272,16 @@ export class Console {
     }, keepMs);
   }
 
+  /** Undoes what a message offers to undo, which is far away by Tab. Objects have an undo of their own. */
+  private key(event: KeyboardEvent): void {
+    const { key, shiftKey, target } = event;
+    if (key.toLowerCase() !== "z" || shiftKey || !(event.ctrlKey || event.metaKey)) return;
+    if (isWritten(target) || this.objects.isOpen || document.querySelector("dialog[open]")) return;
+    if (this.dialogs.toasts.undo()) event.preventDefault();
+  }
+
   async start(): Promise<void> {
-    this.root.classList.add("at-home");
+    this.showsMap(false);
     this.showHeader();
     await this.navigation.show(parseAddress(location.hash));
   }
@@ -323,10 +335,17 @@ export class Console {
     this.drop.tell(this.place.title);
   }
 
+  /** Without a map, what it would be drawn on gets no focus. */
+  private showsMap(isShown: boolean): void {
+    this.root.classList.toggle("at-home", !isShown);
+    this.canvas.map.inert = !isShown;
+  }
+
   private closeMap(): void {
     this.watch.close();
     this.map.close();
     this.side.hidden = true;
+    this.showsMap(false);
   }
 
   private showHome(): void {
@@ -334,13 +353,12 @@ export class Console {
     this.closeMap();
     this.showHeader();
     this.stage.clear();
-    this.root.classList.add("at-home");
     this.home.show(this.place.project!, left);
   }
 
   private async open(mapId: MapId, isCurrent: () => boolean, view: View | undefined): Promise<void> {
     const shows = () => {
-      this.root.classList.remove("at-home");
+      this.showsMap(true);
       this.home.hide();
       this.stage.clear();
       this.side.hidden = false;
@@ -457,7 +475,10 @@ export class Console {
     };
     void this.late.open(async () => {
       const { openPast } = await import("./past/past.js");
-      return () => openPast(this.dialogs, this.edits, { project, map: mapId?.map, mayAdminister }, events);
+      const { elements = [] } = this.map.tree ?? {};
+      const titles = new Map(elements.map(({ code, name }) => [code, name || code]));
+      const of = { project, map: mapId?.map, titles, mayAdminister };
+      return () => openPast(this.dialogs, this.edits, of, events);
     });
   }
 
@@ -485,7 +506,6 @@ export class Console {
   /** Nobody is signed in, or somebody who may not edit. */
   private showRefusal(): void {
     this.leave();
-    this.root.classList.add("at-home");
     this.showHeader();
     this.inTheWay.showRefusal();
     this.keepFocus();

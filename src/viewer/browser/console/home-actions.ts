@@ -78,7 +78,7 @@ export class HomeActions {
     const entry = await changes.mapInBin(mapId).catch(() => undefined);
     if (entry === undefined) return;
     const restore = () => void this.edit(() => changes.restore(mapId, entry), map.code);
-    dialogs.toasts.show(t("deletedName", { name }), "plain", { label: t("undo"), press: restore });
+    dialogs.toasts.offerUndo(t("deletedName", { name }), restore);
   }
 
   private mapIdOf({ code }: MapInfo): MapId {

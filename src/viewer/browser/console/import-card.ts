@@ -146,7 +146,10 @@ export class ImportCard {
   }
 
   private readingOf(read: (() => void) | undefined): readonly HTMLElement[] {
-    return read ? [button({ class: "text-button" }, read, this.t("howRead"))] : [];
+    if (!read) return [];
+    const { t, name } = this;
+    const label = t("howRead");
+    return [button({ class: "text-button", "aria-label": `${label}: ${name}` }, read, label)];
   }
 
   private end(state: "done" | "failed"): void {

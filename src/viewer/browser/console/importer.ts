@@ -1,4 +1,4 @@
-import { h } from "../dom.js";
+import { button, h } from "../dom.js";
 import { type MapId, ServerError } from "../map-server.js";
 import type { Query } from "../paths.js";
 import type { Translate } from "../texts.js";
@@ -97,7 +97,12 @@ export class Importer {
     private readonly events: ImporterEvents,
   ) {
     const label = { "aria-label": t("imports"), hidden: true };
-    this.element = h("section", { class: "card imports", ...label }, this.list, this.spoken);
+    const dismissal = button(
+      { class: "text-button imports-dismissal" },
+      () => this.dismissDone(),
+      t("dismissDone"),
+    );
+    this.element = h("section", { class: "card imports", ...label }, this.list, dismissal, this.spoken);
   }
 
   /** Whether files are on their way. */
@@ -343,6 +348,11 @@ export class Importer {
       this.queue(one);
     }
     void this.work();
+  }
+
+  private dismissDone(): void {
+    for (const task of this.tasks) if (task.card.element.dataset.state === "done") void this.dismiss(task);
+    keepFocus(this.list.querySelector<HTMLElement>("button"));
   }
 
   private async dismiss(task: Task): Promise<void> {

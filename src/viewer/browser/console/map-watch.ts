@@ -3,6 +3,7 @@ import { type MapServer, ServerError } from "../map-server.js";
 import type { MapCanvas } from "./map-canvas.js";
 import type { ObjectEditing } from "./object-editing.js";
 import type { OpenMap } from "./open-map.js";
+import type { Turns } from "./turns.js";
 import type { Workplace } from "./workplace.js";
 
 export interface WatchParts {
@@ -11,6 +12,7 @@ export interface WatchParts {
   readonly map: OpenMap;
   readonly canvas: MapCanvas;
   readonly objects: ObjectEditing;
+  readonly turns: Turns;
 }
 export interface WatchEvents {
   /** The open map is not there any more, or not for this user. */
@@ -24,6 +26,8 @@ export interface WatchEvents {
 /** Shows what others change in the open map: its tiles, its tree, the table of objects and the object that is open. */
 export class MapWatch {
   private readonly live: LiveChanges;
+  /** Whether what has changed is read when nothing is being changed here. */
+  private isWaiting = false;
 
   constructor(
     private readonly parts: WatchParts,
@@ -56,7 +60,11 @@ export class MapWatch {
   }
 
   private async mapChanged(): Promise<void> {
-    const { map, place } = this.parts;
+    const { map, place, turns } = this.parts;
+    if (this.isWaiting) return;
+    this.isWaiting = true;
+    await turns.end();
+    this.isWaiting = false;
     try {
       await map.follow();
       // Its title and its base map are in the list.

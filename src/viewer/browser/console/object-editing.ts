@@ -35,6 +35,10 @@ export class ObjectEditing {
     }
   }
 
+  get isOpen(): boolean {
+    return this.tool !== undefined;
+  }
+
   clicked(click: Click): void {
     this.tool?.clicked(click);
   }

@@ -241,7 +241,10 @@ export class OpenMap {
     rows.choose(this.chosen);
     style.renewed(this.chosen);
     objects.renewed(tree);
-    if (focused !== undefined) rows.focus(focused);
+    if (focused !== undefined) {
+      rows.focus(focused);
+      this.keepFocus();
+    }
     this.showTiles();
   }
 

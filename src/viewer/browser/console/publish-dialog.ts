@@ -52,7 +52,7 @@ export function showPublishDialog(parts: Parts, map: PublishedMap, events: Publi
   const { t } = parts.locale;
   let { title, isPublic, startView, description, base } = events.now();
   const problem = h("p", { class: "problem", role: "alert" });
-  const note = h("p", { class: "hint publish-note", role: "status" });
+  const note = h("p", { class: "hint publish-note", role: "status", id: "publish-note" });
   const address = h("input", { class: "field", readonly: true, value: map.link, "aria-label": t("mapLink") });
   const snippet = h("textarea", { class: "field", readonly: true, rows: 4, "aria-label": t("embedCode") });
   const row = copyRow(parts, address, { label: t("copyLink"), copied: t("linkCopied") });
@@ -176,6 +176,7 @@ export function showPublishDialog(parts: Parts, map: PublishedMap, events: Publi
     code,
     embedded,
   );
+  dialog.setAttribute("aria-describedby", note.id);
   row.querySelector("button")?.focus();
   return dialog;
 }

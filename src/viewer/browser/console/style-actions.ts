@@ -4,7 +4,7 @@ import type { MenuAction } from "../popup-menu.js";
 import type { Dialogs } from "./dialogs.js";
 import { type CopiedStyle, hasStyle, type Pasted, type StyleCopies } from "./style-copies.js";
 import { layersIn } from "./tree-moves.js";
-import { withEach } from "./with-each.js";
+import { withEachTold } from "./with-each.js";
 
 /** What the menus of layers offer to give one the look of another. */
 
@@ -61,7 +61,7 @@ export class StyleActions {
       pasted.push(await copies.paste(map, item, style));
     };
     const again = () => void this.paste(map, overtaken.map(now), style);
-    await edit(map, () => withEach(items, paste, overtaken), again);
+    await edit(map, () => withEachTold(dialogs, items, paste, overtaken), again);
     if (pasted.length === 0) return;
     const names = { n: pasted.length, name: pasted[0]!.item.title, from: style.of.title };
     const notes = [...new Set(pasted.flatMap((one) => one.notes))];
@@ -70,7 +70,7 @@ export class StyleActions {
       ...notes.slice(0, mostNotes),
       ...(notes.length > mostNotes ? ["…"] : []),
     ];
-    const undo = () => void edit(map, () => withEach(pasted, (one) => one.undo()));
-    dialogs.toasts.show(told.join(" "), "plain", { label: t("undo"), press: undo });
+    const undo = () => void edit(map, () => withEachTold(dialogs, pasted, (one) => one.undo()));
+    dialogs.toasts.offerUndo(told.join(" "), undo);
   }
 }

@@ -30,6 +30,8 @@ export interface StylePanelEvents {
   readonly visual: Pick<VisualEvents, "tried" | "save" | "values">;
   /** Whose drafts are shown. */
   owner(): DraftOwner;
+  /** What was to be saved is. */
+  saved(): void;
   /** The layer may have a draft now, or none any more. */
   drafted(item: TreeItem): void;
   closed(item: TreeItem | undefined): void;
@@ -368,12 +370,14 @@ export class StylePanel implements StyledText {
     const css = this.drafts.of(item.layerId);
     if (css === undefined) return;
     this.saving.disabled = true;
+    this.keepFocus();
     this.tell(undefined);
     // The page hears of it before the answer is here.
     this.drafts.rebase(item.layerId, css);
     try {
       const notes = await this.events.save(mapId, item, css);
       this.drafts.saved(item.layerId, css);
+      this.events.saved();
       if (this.item?.layerId !== item.layerId) return;
       // The server may have another text, such as the default style for none.
       this.render();
@@ -392,9 +396,11 @@ export class StylePanel implements StyledText {
 
   private async saveVisual(mapId: MapId, item: TreeItem): Promise<void> {
     this.saving.disabled = true;
+    this.keepFocus();
     this.tell(undefined);
     try {
       await this.visual.save(mapId, item);
+      this.events.saved();
       if (!this.isOpen(item)) return;
       this.events.preview(item, undefined);
       this.render();

@@ -26,7 +26,7 @@ import {
   topmost,
 } from "./tree-moves.js";
 import type { Turns } from "./turns.js";
-import { withEach } from "./with-each.js";
+import { stepsOf, withEachTold } from "./with-each.js";
 import { isSame, type Workplace } from "./workplace.js";
 
 export interface TreeActionsParts {
@@ -64,8 +64,10 @@ export class TreeActions implements TreeEditingEvents {
     });
   }
 
-  choose(item: TreeItem): void {
-    this.parts.map.openStyle(item);
+  choose(item: TreeItem, isByKeys: boolean): void {
+    const { map, style } = this.parts;
+    map.openStyle(item);
+    if (isByKeys && !item.isFolder) style.focus();
   }
 
   rename(map: MapId, item: TreeItem, name: string): void {
@@ -116,17 +118,13 @@ export class TreeActions implements TreeEditingEvents {
   }
 
   private actionsOf(map: MapId, item: TreeItem): readonly MenuAction[] {
-    const { style, rows, dialogs, place, whoSees, popup } = this.parts;
+    const { rows, dialogs, place, whoSees, popup } = this.parts;
     const { t } = dialogs.locale;
     const siblings = siblingsOf(this.roots, item);
     const at = siblings.indexOf(item);
-    const openStyle = () => {
-      this.choose(item);
-      style.focus();
-    };
     const step = (to: Step) => this.step(map, [item], to, false);
     const offered: readonly (MenuAction | false)[] = [
-      !item.isFolder && { icon: "brush", label: t("styleOf"), press: openStyle },
+      !item.isFolder && { icon: "brush", label: t("styleOf"), press: () => this.choose(item, true) },
       this.looks.copying(map, item),
       this.looks.pasting(map, [item]),
       hasOwnObjects(item) && {
@@ -228,15 +226,38 @@ export class TreeActions implements TreeEditingEvents {
   private move(map: MapId, ids: readonly number[], plan: Plan, isStep = false): void {
     const all = new Set(ids);
     const moved = new Set<number>();
+    const { changes, dialogs, place: open } = this.parts;
     const change = async () => {
-      const roots = isSame(this.parts.place.mapId, map) ? this.roots : [];
-      for (const { item, place } of plan(roots, topmost(roots, all))) {
-        await this.parts.changes.move(map, item, place);
-        moved.add(item.element.id);
+      const roots = isSame(open.mapId, map) ? this.roots : [];
+      const moves = plan(roots, topmost(roots, all));
+      const steps = stepsOf(dialogs, moves.length);
+      try {
+        for (const { item, place } of moves) {
+          await changes.move(map, item, place);
+          moved.add(item.element.id);
+          steps.step();
+        }
+      } finally {
+        steps.end();
       }
     };
     const again = () => this.move(map, isStep ? ids.filter((id) => !moved.has(id)) : ids, plan, isStep);
-    void this.edit(map, change, ids[0], again);
+    void this.edit(map, change, ids[0], again).then((isDone) => {
+      if (isDone && isSame(open.mapId, map)) this.tellPlace(ids);
+    });
+  }
+
+  /** Says where items are now. */
+  private tellPlace([id, ...others]: readonly number[]): void {
+    const { rows, dialogs } = this.parts;
+    const { t } = dialogs.locale;
+    const item = id === undefined ? undefined : itemIn(this.roots, id);
+    if (!item) return;
+    const folder = itemIn(this.roots, item.element.parent_id);
+    const name = others.length === 0 ? item.title : t("selectedCount", { n: others.length + 1 });
+    const siblings = siblingsOf(this.roots, item);
+    const told = t("placeOfAll", { name, at: siblings.indexOf(item) + 1, all: siblings.length });
+    rows.say(folder ? `${told} · ${folder.title}` : told);
   }
 
   private async removeAsked(map: MapId, items: readonly TreeItem[]): Promise<void> {
@@ -254,13 +275,13 @@ export class TreeActions implements TreeEditingEvents {
     const entries = await changes.inBin(map, gone).catch(() => []);
     if (entries.length === 0) return;
     // What is made from others comes back after them.
-    const restore = () => withEach(entries.toReversed(), (entry) => changes.restore(map, entry));
+    const restore = () => withEachTold(dialogs, entries.toReversed(), (entry) => changes.restore(map, entry));
     const undo = () => void this.edit(map, restore, first.element.id);
     const told =
       gone.length === 1
         ? t("deletedName", { name: gone[0]!.title })
         : t("deletedSelected", { n: gone.length });
-    dialogs.toasts.show(told, "plain", { label: t("undo"), press: undo });
+    dialogs.toasts.offerUndo(told, undo);
   }
 
   /** Deletes items. A layer that others of them are made from goes after these. @param gone gets those that are deleted */
@@ -272,7 +293,7 @@ export class TreeActions implements TreeEditingEvents {
         gone.push(item);
       };
       try {
-        await withEach(left, remove, stuck);
+        await withEachTold(this.parts.dialogs, left, remove, stuck);
         return;
       } catch (error) {
         if (stuck.length === 0 || stuck.length === left.length) throw error;

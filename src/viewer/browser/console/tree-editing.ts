@@ -12,7 +12,8 @@ import { isSame } from "./workplace.js";
 
 /** What is asked for is of the map whose row it was, which may no longer be the one that is shown. */
 export interface TreeEditingEvents {
-  choose(item: TreeItem): void;
+  /** @param isByKeys whether it was chosen without a pointer */
+  choose(item: TreeItem, isByKeys: boolean): void;
   rename(map: MapId, item: TreeItem, name: string): void;
   remove(map: MapId, items: readonly TreeItem[]): void;
   /** @param isHeld whether it comes again because the key is held down */
@@ -35,6 +36,7 @@ const steps: Readonly<Record<string, Step>> = {
 
 export class EditableTree implements TreeEditing {
   readonly empty: string;
+  private readonly status = h("span", { class: "visually-hidden", role: "status" });
   private readonly selected: SelectedRows;
   private rows = new Map<number, TreeRow & SelectableRow>();
   private make: (id: number) => void = () => undefined;
@@ -55,6 +57,12 @@ export class EditableTree implements TreeEditing {
       focus: (id) => this.focus(id),
       menu: (item, opener) => this.events().openMenu(item, opener),
     });
+    this.selected.bar.append(this.status);
+  }
+
+  /** Says what has become of rows to who does not see them. */
+  say(text: string): void {
+    this.status.textContent = text;
   }
 
   get bar(): HTMLElement {
@@ -92,9 +100,11 @@ export class EditableTree implements TreeEditing {
     const { t, map } = this;
     if (!map) return;
     const choose = button(
-      { class: "tree-name tree-choose", title: t("renameHint") },
+      { class: "tree-name tree-choose" },
       (event) => {
-        if (!this.selected.press(event, item, row, this.chosen)) this.events().choose(item);
+        // Clicks of keys have no number.
+        if (!this.selected.press(event, item, row, this.chosen))
+          this.events().choose(item, event.detail === 0);
       },
       item.title,
     );
@@ -156,10 +166,11 @@ export class EditableTree implements TreeEditing {
       ...(this.selected.has(item) ? [this.t("isSelected")] : []),
       ...(isDraft ? [this.t("notSaved")] : []),
     ].join(", ");
+    const hint = this.t(isDraft ? "notSaved" : "renameHint");
     choose.classList.toggle("tree-draft", isDraft);
-    choose.title = isDraft ? this.t("notSaved") : this.t("renameHint");
-    if (told) choose.setAttribute("aria-description", told);
-    else choose.removeAttribute("aria-description");
+    // A long name is cut off in the row.
+    choose.title = `${item.title}\n${hint}`;
+    choose.setAttribute("aria-description", told || hint);
   }
 
   /** Marks the row of the item as the one that is worked on; undefined = none. */

@@ -13,6 +13,11 @@ export class Turns {
     return this.waiting === 0;
   }
 
+  /** Resolves when nothing waits, and nothing is done any more. */
+  async end(): Promise<void> {
+    while (!this.areOver) await this.last;
+  }
+
   /** Does something when all that was begun before is done. @throws ServerError 503 when too much waits */
   take<T>(work: () => Promise<T>): Promise<T> {
     if (this.waiting >= mostWaiting) return Promise.reject(new ServerError(503, undefined));

@@ -1,5 +1,7 @@
 import { isServerError } from "../map-server.js";
+import type { Steps } from "../toasts.js";
 import { Conflict } from "./conflict.js";
+import type { Dialogs } from "./dialogs.js";
 
 /** Whether it is about one thing alone: others have changed it, or it is not as it should be. */
 const isOfOne = (error: unknown): boolean =>
@@ -11,7 +13,7 @@ const isOfOne = (error: unknown): boolean =>
  * @param failed gets those with which it could not be done
  * @throws Conflict, ServerError, when all is done, or at once when it is about all of them
  */
-export async function withEach<One>(
+async function withEach<One>(
   all: readonly One[],
   work: (one: One) => Promise<unknown>,
   failed: One[] = [],
@@ -27,4 +29,23 @@ export async function withEach<One>(
     }
   }
   if (failed.length > 0) throw failure;
+}
+
+/** Shows how much is done of something that is done with so many layers and folders. */
+export const stepsOf = ({ toasts, locale }: Dialogs, n: number): Steps =>
+  toasts.steps(locale.t("changingSelected", { n }), n);
+
+/** As `withEach`, and shows how much is done. */
+export async function withEachTold<One>(
+  dialogs: Dialogs,
+  all: readonly One[],
+  work: (one: One) => Promise<unknown>,
+  failed: One[] = [],
+): Promise<void> {
+  const steps = stepsOf(dialogs, all.length);
+  try {
+    await withEach(all, (one) => work(one).finally(() => steps.step()), failed);
+  } finally {
+    steps.end();
+  }
 }

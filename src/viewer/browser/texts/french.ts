@@ -253,6 +253,7 @@ export const french: Texts = {
   importLeft: "{name} a été créé pour cela et existe toujours.",
   cancel: "Annuler",
   dismiss: "Retirer {name} de la liste",
+  dismissDone: "Retirer tous ceux qui sont terminés",
   delete: "Supprimer",
   rename: "Renommer",
   renameHint:
@@ -276,6 +277,10 @@ export const french: Texts = {
   deleteSelected: { one: "Supprimer {n} élément ?", other: "Supprimer {n} éléments ?" },
   deleteSelectedText:
     "Les couches sont supprimées avec tous leurs objets, les dossiers avec toutes leurs couches.",
+  changingSelected: {
+    one: "{n} élément en cours de modification…",
+    other: "{n} éléments en cours de modification…",
+  },
   deletedSelected: { one: "{n} élément supprimé.", other: "{n} éléments supprimés." },
   undo: "Annuler",
   styleOf: "Style",
@@ -504,7 +509,7 @@ export const french: Texts = {
   popupPictures: "Les images viennent en premier, où que soit leur colonne.",
   popupUnsaved: "Pas encore enregistré : Enregistrer le garde, Annuler l’abandonne.",
   popupReset: "Tout afficher, comme dans la couche",
-  popupMoved: "{name} : place {at} sur {all}",
+  placeOfAll: "{name} : place {at} sur {all}",
   popupPreview: "Aperçu",
   popupEmpty: "La couche n’a pas encore d’objets.",
   qrCode: "Code QR",

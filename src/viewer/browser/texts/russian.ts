@@ -264,6 +264,7 @@ export const russian: Texts = {
   importLeft: "Осталось то, что было для него создано: {name}.",
   cancel: "Отмена",
   dismiss: "Убрать «{name}» из списка",
+  dismissDone: "Убрать все готовые",
   delete: "Удалить",
   rename: "Переименовать",
   renameHint: "Нажатие — стиль, двойное нажатие или F2 — новое имя; Shift или Ctrl — выбрать несколько",
@@ -289,6 +290,11 @@ export const russian: Texts = {
     other: "Удалить {n} элементов?",
   },
   deleteSelectedText: "Слои удаляются со всеми их объектами, папки — со всеми слоями в них.",
+  changingSelected: {
+    one: "Изменяется {n} элемент…",
+    few: "Изменяются {n} элемента…",
+    other: "Изменяются {n} элементов…",
+  },
   deletedSelected: {
     one: "Удалён {n} элемент.",
     few: "Удалено {n} элемента.",
@@ -571,7 +577,7 @@ export const russian: Texts = {
   popupPictures: "Картинки всегда стоят первыми, где бы ни был их столбец.",
   popupUnsaved: "Ещё не сохранено: «Сохранить» оставит изменения, «Отмена» отбросит их.",
   popupReset: "Показать все, как в слое",
-  popupMoved: "{name}: место {at} из {all}",
+  placeOfAll: "{name}: место {at} из {all}",
   popupPreview: "Предпросмотр",
   popupEmpty: "В слое ещё нет объектов.",
   qrCode: "QR-код",

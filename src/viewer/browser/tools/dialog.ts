@@ -28,8 +28,13 @@ export function showDialog(
     ...parts,
   );
   dialog.addEventListener("close", () => dialog.remove());
-  dialog.addEventListener("click", (event) => {
-    if (event.target === dialog) dialog.close();
+  // A text that is selected beyond the edge is no press beside the dialog.
+  let isBeside = false;
+  dialog.addEventListener("pointerdown", ({ target }) => {
+    isBeside = target === dialog;
+  });
+  dialog.addEventListener("click", ({ target }) => {
+    if (target === dialog && isBeside) dialog.close();
   });
   root.append(dialog);
   dialog.showModal();

@@ -28,8 +28,8 @@ export interface RowWork {
   toggle(id: number): void;
   /** What the column of marks is called. */
   readonly marks: string;
-  /** A row was chosen; its object may have no place. */
-  open(object: ObjectItem): void;
+  /** A row was chosen; its object may have no place. @param isEntered whether it gets the focus */
+  open(object: ObjectItem, isEntered: boolean): void;
   /** The rows that were read, to mark what lies between two. */
   listed(at: (index: number) => number | undefined): void;
   /** So many objects are listed. */
@@ -504,7 +504,10 @@ class Table implements OpenTable {
   }
 
   /** Shows the object of a row on the map. */
-  private async choose(index: number): Promise<{ hit: Hit; latlng: L.LatLng } | undefined> {
+  private async choose(
+    index: number,
+    isEntered = false,
+  ): Promise<{ hit: Hit; latlng: L.LatLng } | undefined> {
     const row = this.rows?.at(index);
     this.active = index;
     if (!row || !this.objects) return undefined;
@@ -523,7 +526,7 @@ class Table implements OpenTable {
       return undefined;
     }
     if (showing.signal.aborted || !object) return undefined;
-    this.of.work?.open(object);
+    this.of.work?.open(object, isEntered);
     const bounds = L.geoJSON(object.geom ?? undefined).getBounds();
     if (!bounds.isValid()) {
       view.highlight(undefined);
@@ -541,7 +544,7 @@ class Table implements OpenTable {
 
   /** Shows the object of the row that keys act on, with its attributes. */
   private async details(): Promise<void> {
-    const found = await this.choose(this.active);
+    const found = await this.choose(this.active, true);
     if (found && !this.of.work) this.parts.showObject(found.hit, this.columns, found.latlng);
   }
 

@@ -1,5 +1,6 @@
 import { type Click, type Hit, shiftOf } from "../../objects.js";
 import { type OpenTable, openTable } from "../../tools/table.js";
+import { isWritten } from "../focus.js";
 import { openLocalStorage } from "../local-storage.js";
 import type { ObjectsOf, ObjectsParts, ObjectsTool } from "../object-parts.js";
 import { problemOf, problemText } from "../problem.js";
@@ -147,7 +148,7 @@ class Editor implements ObjectsTool {
           marks: t("marked"),
           mark: (id, index) => this.marks.cell(id, index),
           toggle: (id) => this.marks.toggle(id),
-          open: ({ id }) => void this.work.openObject(id),
+          open: ({ id }, isEntered) => void this.openRow(id, isEntered),
           listed: (at) => this.marks.listed(at),
           counted: () => this.update(),
         },
@@ -194,6 +195,11 @@ class Editor implements ObjectsTool {
     } catch (error) {
       if (!signal.aborted) this.tell(error);
     }
+  }
+
+  private async openRow(id: number, isEntered: boolean): Promise<void> {
+    await this.work.openObject(id);
+    if (isEntered && this.work.open?.id === id) this.form.focus();
   }
 
   private surroundings(): Surroundings {
@@ -255,10 +261,8 @@ class Editor implements ObjectsTool {
   }
 
   private key(event: KeyboardEvent): void {
-    const { target } = event;
-    const isText =
-      target instanceof HTMLElement && target.matches("input:not([type=checkbox]), textarea, select");
-    if (!(event.ctrlKey || event.metaKey) || isText || document.querySelector("dialog[open]")) return;
+    if (!(event.ctrlKey || event.metaKey) || document.querySelector("dialog[open]")) return;
+    if (isWritten(event.target)) return;
     const letter = event.key.toLowerCase();
     if (letter === "z" && !event.shiftKey) void this.undo();
     else if (letter === "y" || letter === "z") void this.redo();

@@ -12,6 +12,8 @@ export interface PastOf {
   readonly project: ProjectInfo;
   /** Code of the map that is open. */
   readonly map: string | undefined;
+  /** Titles of its layers and folders, by their codes. */
+  readonly titles: ReadonlyMap<string, string>;
   /** Whether who has opened it administers the project. */
   readonly mayAdminister: boolean;
 }

@@ -11,6 +11,7 @@ import {
   together,
 } from "./history.js";
 import { memberText } from "./members.js";
+import { Names } from "./names.js";
 import { thingTexts } from "./things.js";
 
 /** What was changed, by whom and when: it is compared with what was there before, and undone. */
@@ -49,6 +50,7 @@ export function historyView(frame: Frame): View {
   const { t, of, edits } = frame;
   const { map } = of;
   const history = new History(edits, of.project.code);
+  const names = new Names(edits, of);
   const choices: readonly What[] = [
     ...(map !== undefined && of.mayAdminister ? (["map"] as const) : []),
     ...(map !== undefined ? (["objects"] as const) : []),
@@ -78,6 +80,7 @@ export function historyView(frame: Frame): View {
     };
     rows = undefined;
     hasMore = false;
+    await names.read();
     await load();
   };
   const read = () =>
@@ -90,12 +93,14 @@ export function historyView(frame: Frame): View {
   if (what) void read();
 
   const rowOfStructure = (change: StructureChange): Row => {
-    const { kind, code, layer } = change;
-    const place = [change.map, ...(kind === "column" && layer !== null ? [layer] : [])];
+    const { kind, code, layer, map } = change;
+    const of = kind === "column" && layer !== null ? [names.element(map, layer)] : [];
+    const place = [names.map(map), ...of];
+    const name = kind === "map" ? names.map(code) : kind === "column" ? code : names.element(map, code);
     const isChange = change.change === "changed";
     const members = () => new Set(change.members.map((name) => memberText(name, t)));
     return {
-      ...{ change, name: code, hasValues: isChange },
+      ...{ change, name, hasValues: isChange },
       place: [t(thingTexts[kind]), ...(kind === "map" ? [] : place)].join(" · "),
       what: change.change === "changed" ? [...members()].join(", ") : t(structureTexts[change.change]),
       undo: isChange ? () => history.undoStructure(change) : undefined,
@@ -109,7 +114,7 @@ export function historyView(frame: Frame): View {
       return count === null ? t("objectsTouched") : t(objectTexts[kind], { n: count });
     };
     return {
-      ...{ change, name: layer, place: t("layerOfMap"), what: text() },
+      ...{ change, name: names.element(map!, layer), place: t("layerOfMap"), what: text() },
       hasValues: change.object !== null,
       undo: isWhole ? undefined : () => history.undoObjects(map!, change),
     };

@@ -86,7 +86,7 @@ export class ColumnList {
   private step(row: Row, by: 1 | -1): void {
     const { rows, t } = this;
     if (!this.move(row, rows.indexOf(row) + by)) return;
-    this.status.textContent = t("popupMoved", {
+    this.status.textContent = t("placeOfAll", {
       name: row.name,
       at: rows.indexOf(row) + 1,
       all: rows.length,
