@@ -286,3 +286,35 @@ t.test("the symbols of a private map are shown, and no address has the token", a
   t.same(problems, []);
   await page.context().close();
 });
+
+t.test(
+  "on a phone a map by values has its legend beside it, and its layers when that is pressed",
+  async (t) => {
+    await makeLand("kinds");
+    const classes = [
+      { value: "wood", color: "#007700" },
+      { value: "lake", color: "#0000ff" },
+    ];
+    const body = { visualSettings: { type: 2, columnCode: "kind", classesSettings: { classes } } };
+    const { status, text } = await server.api("PUT", "kinds/layers/use/visualization/", { token, body });
+    t.equal(status, 200, text);
+    const { page, problems, requests } = await openPage(browser, address("kinds"), {
+      viewport: { width: 360, height: 740 },
+    });
+    const strip = page.locator(".legend-strip .legend-class:visible");
+    const texts = async () => (await strip.allInnerTexts()).join();
+    await soon(t).match(texts, /wood.*lake/);
+    const top = async (part: string) => (await page.locator(part).boundingBox())!;
+    const [line, panel] = [await top(".bottom-line"), await top(".layers")];
+    t.ok(line.y + line.height <= panel.y + 1, "what is above it stays in sight");
+    await page.click(".legend-strip");
+    await page.waitForSelector(".layers-body .legend-class:visible");
+    t.equal(await strip.count(), 0, "it is said once");
+    await page.click(".layers-header");
+    await soon(t).match(texts, /wood.*lake/);
+    const asked = requests.filter((url) => url.includes("/legend/")).length;
+    t.ok(asked <= 2, `${asked} legends are asked for`);
+    t.same(problems, []);
+    await page.context().close();
+  },
+);

@@ -3,6 +3,7 @@ import type { Locale } from "./attributes.js";
 import { button, h, icon } from "./dom.js";
 import { hasToolbarRoom, helpLink } from "./help-link.js";
 import type { LayerTree, TreeItem } from "./layer-tree.js";
+import { LegendStrip } from "./legend-strip.js";
 import { MapAbout } from "./map-about.js";
 import type { LegendSource, MapInfo, ProjectInfo } from "./map-server.js";
 import { dragToFold } from "./sheet.js";
@@ -56,6 +57,11 @@ export class LayersPanel {
   /** Beside the heading, for the panel may be folded. */
   private readonly sign = h("span", { class: "panel-sign", role: "img", hidden: true }, icon("alert"));
   private readonly about: MapAbout;
+  private readonly strip: LegendStrip;
+  /** Where it is shown. */
+  private readonly phones = window.matchMedia("(max-width: 640px)");
+  private readonly isEmbedded: boolean;
+  private zoom = 0;
   private readonly failure = h("p", { class: "hint layers-failure", role: "status", hidden: true });
   private missing: ReadonlySet<string> = new Set();
   private readonly body = h("div", { class: "layers-body", id: "layers-body" });
@@ -77,12 +83,18 @@ export class LayersPanel {
   constructor(locale: Locale, isFolded: boolean, events: LayersPanelEvents) {
     const { t } = locale;
     this.t = t;
+    this.isEmbedded = isFolded;
     const changed = () => {
       this.refresh();
       events.changed();
     };
     this.changed = changed;
     this.treeView = new TreeView(locale, { ...events, switched: changed });
+    this.strip = new LegendStrip(
+      (item) => this.treeView.legendOf(item),
+      () => this.fold(false),
+    );
+    this.phones.addEventListener("change", () => this.showStrip());
     this.resetButton = button({ class: "text-button", title: t("resetLayersHint"), hidden: true }, () => {
       this.tree?.reset();
       this.treeView.refresh();
@@ -130,10 +142,11 @@ export class LayersPanel {
       "section",
       { class: "card layers", "aria-label": t("panel"), hidden: true },
       h("div", { class: "layers-top" }, this.header, this.resetButton),
+      this.strip.element,
       this.body,
     );
     dragToFold(this.header, (fold) => this.fold(fold));
-    this.fold(isFolded || window.matchMedia("(max-width: 640px)").matches);
+    this.fold(isFolded || this.phones.matches);
   }
 
   /** Shows a map's layers, and a choice of base maps where the project has one. */
@@ -192,6 +205,9 @@ export class LayersPanel {
   /** The map shows another zoom. */
   zoomed(zoom: number): void {
     this.treeView.zoomed(zoom);
+    if (this.zoom === zoom) return;
+    this.zoom = zoom;
+    this.showStrip();
   }
 
   /** Loads the legends of the layers that are on, also of those that are not seen. */
@@ -217,6 +233,12 @@ export class LayersPanel {
     this.element.classList.toggle("folded", fold);
     this.header.setAttribute("aria-expanded", String(!fold));
     this.header.title = this.t(fold ? "showPanel" : "hidePanel");
+    this.showStrip();
+  }
+
+  private showStrip(): void {
+    const isWanted = !this.isOpen && this.phones.matches && !this.isEmbedded;
+    void this.strip.show(isWanted ? this.tree : undefined);
   }
 
   private refresh(): void {
@@ -224,5 +246,6 @@ export class LayersPanel {
     const on = this.tree?.visible.length ?? 0;
     this.count.textContent = this.t("layersOn", { on, all });
     this.resetButton.hidden = this.tree?.selection === undefined;
+    this.showStrip();
   }
 }

@@ -136,6 +136,14 @@ export class TreeView {
     await Promise.all(this.legends.filter(({ item }) => isOn(item)).map(({ legend }) => legend.load()));
   }
 
+  /** The legend of a layer, when it is loaded; undefined = it has none. */
+  async legendOf(item: TreeItem): Promise<HTMLElement | undefined> {
+    this.makers.get(item.element.id)?.();
+    const found = this.legends.find((one) => one.item === item)?.legend;
+    await found?.load();
+    return found?.element;
+  }
+
   private list(items: readonly TreeItem[], depth: number): HTMLElement {
     return h("ul", { class: "tree-list" }, ...items.map((item) => this.item(item, depth)));
   }
