@@ -30,7 +30,7 @@ const namedConflicts = 10;
 
 /**
  * @throws Failure not_found; conflict when objects have been changed since in the same values, are deleted, or are there again, or
- *   all is undone already;
+ *   all is undone already, or the layer holds geometry of another kind by now;
  *   invalid_value for what cannot be undone, such as an import that replaced all objects
  */
 export function undo(db: Database, layer: LayerNode, { entry, group }: UndoRequest): Promise<Undone> {
@@ -71,9 +71,25 @@ export function undo(db: Database, layer: LayerNode, { entry, group }: UndoReque
     for (let turn = 1; turn <= plan!.turns; turn++)
       changed += await undoTurn(tx, { table, columns, layer, turn });
     if (changed === 0) throw conflict("It is undone already.");
+    await requireKind(tx, table, layer.id);
     const [row] = await tx.query<{ r: string }>("select pg_current_xact_id()::text as r");
     return { objects: Math.min(changed, plan!.objects), receipt: row!.r };
   });
+}
+
+/** An import may have given a layer that was empty another kind. @throws Failure conflict when an object is not of it */
+async function requireKind(tx: Queryable, table: string, layerId: number): Promise<void> {
+  const [unfit] = await tx.query<{ object: number; kind: string }>(
+    `select t.svc_id as object, l.geometry_kind as kind
+     from layer l, ${table} t where l.id = $1 and l.geometry_kind <> 'Unknown' and t.svc_id in (select object_id from undoing)
+       and replace(geometrytype(t.geom), 'MULTI', '') <> upper(l.geometry_kind)
+     order by t.svc_id limit 1`,
+    [layerId],
+  );
+  if (unfit)
+    throw conflict(
+      `The layer holds geometry of the kind ${unfit.kind} by now, as object ${unfit.object} had not.`,
+    );
 }
 
 /** Physical columns that have values of their own, `geom` too. */

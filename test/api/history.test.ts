@@ -277,6 +277,21 @@ const mostRead = (plan: Plan): number =>
     ...(plan.Plans ?? []).map(mostRead),
   );
 
+t.test("a shape does not come back into a layer that holds others by now", async (t) => {
+  await edit("POST", "m/layers/", { code: "kinds" });
+  const K = "m/layers/kinds";
+  const { id } = await edit("POST", `${K}/objects/`, { fields: {}, geom: line(3, 0) });
+  await edit("DELETE", `${K}/objects/${id}/`);
+  const [deleted] = await history(K);
+  await edit("POST", `${K}/import/`, {
+    type: "FeatureCollection",
+    features: [{ type: "Feature", properties: {}, geometry: point(1) }],
+  });
+  const refused = await api("POST", `${K}/history/${deleted.id}/undo/`, { token: editor, body: {} });
+  t.match(refused, { status: 409, text: /kind Point/ });
+  t.equal(await edit("GET", `${K}/count/`), 1);
+});
+
 t.test("a page of large shapes ends early, and goes on with the next one", async (t) => {
   await edit("POST", "m/layers/", { code: "shapes" });
   const S = "m/layers/shapes";
