@@ -59,6 +59,13 @@ t.test("a dropped file is a shared map after four actions", async (t) => {
   await page.click("label[for='publish-private']");
   await page.waitForSelector("text=This map is private");
   t.equal((await fetch(`${server.url}/api/2.8/p/parks-of-rome/`)).status, 403);
+  // A text that is selected beyond the edge of the dialog closes it not.
+  const title = (await page.locator("#publish-title").boundingBox())!;
+  await page.mouse.move(title.x + 60, title.y + title.height / 2);
+  await page.mouse.down();
+  await page.mouse.move(4, title.y, { steps: 3 });
+  await page.mouse.up();
+  t.equal(await page.locator(".tool-dialog").count(), 1);
   await page.fill("#publish-title", "Green Rome");
   await page.keyboard.press("Enter");
   await page.waitForSelector(".chooser-title:has-text('Green Rome')");

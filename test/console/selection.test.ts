@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import t from "tap";
 import { startServer } from "../support/server.js";
-import { openPage, soon, startBrowser } from "../viewer/support.js";
+import { hold, openPage, soon, startBrowser } from "../viewer/support.js";
 import { accessible, signIn } from "./support.js";
 
 /** Several layers of the tree at once: selected, switched, moved, styled, deleted and brought back. */
@@ -185,6 +185,31 @@ t.test("a layer goes after those that are made from it, and comes back before th
   await soon(t).same(() => codes("derived"), ["a", "b"]);
   await page.context().close();
 });
+
+t.test(
+  "how much is done with many is shown, the rows and the focus stay, and keys bring all back",
+  async (t) => {
+    const { page, problems } = await opened("slow", ["a", "b", "c", "d"]);
+    await choose(page, "a").focus();
+    for (const key of ["Control+Space", "Shift+ArrowDown", "Shift+ArrowDown", "Delete"])
+      await page.keyboard.press(key);
+    const release = await hold(page, "**/slow/layers/b/**");
+    await page.click(".tool-dialog .danger");
+    await page.waitForSelector(".toast:has-text('3 entries are being changed')");
+    await soon(t).equal(() => page.evaluate("document.querySelector('.toast progress').value"), 1);
+    t.same(await codes("slow"), ["b", "c", "d"]);
+    t.same(await names(page), ["a", "b", "c", "d"], "they are read when all is done");
+    t.equal(await focused(page), "c");
+    release();
+    await page.waitForSelector(".toast:has-text('3 entries were deleted.')");
+    t.equal(await page.locator(".toast progress").count(), 0);
+    await soon(t).equal(() => focused(page), "d");
+    await page.keyboard.press("Control+z");
+    await soon(t).same(() => names(page), ["a", "b", "c", "d"]);
+    t.same(problems, []);
+    await page.context().close();
+  },
+);
 
 t.test("a layer is duplicated by keys, and its copy has the focus; a refusal is told", async (t) => {
   const { page, problems } = await opened("twice", ["a", "b"]);

@@ -53,6 +53,9 @@ for (const colorScheme of ["light", "dark"] as const) {
     for (const part of [".layers", ".chooser > .card", ".control-group", ".share", ".language-menu"])
       await soon(t).equal(() => style(part, "borderTopStyle"), "solid", part);
     await page.keyboard.press("Escape");
+    await page.click(".tree-menu >> nth=0");
+    await soon(t).equal(() => style(".popup-menu", "borderTopStyle"), "solid", "the menu of a layer");
+    await page.keyboard.press("Escape");
     await page.click(".sign-in-button");
     await page.focus("#sign-in-login");
     await soon(t).equal(() => style("#sign-in-login", "outlineStyle"), "solid");
