@@ -204,12 +204,17 @@ for (const many of [false, true])
       const rows = `plz,n\n${line.repeat(many ? 3_000 : 2)}`;
       await send(layer, rows, { columns: { plz: { type: "number" } } });
       t.same(await columnsOf(layer), { plz: "number", n: "number" });
+      const thematic = { type: 1, columnCode: "plz" };
+      const drawn = await server.api("PUT", `m/layers/${layer}/visualization/`, { token, body: thematic });
+      t.equal(drawn.json.style_mode, 3, drawn.text);
       const kept = await send(layer, rows, { columns: { plz: { type: "string" } }, query: "action=2" });
       t.match(kept, { code: "invalid_value", data: { parameter: "columns", column: "plz" } });
       const { done } = await send(layer, rows, { columns: { plz: { type: "string" }, n: { type: "json" } } });
       t.match(done.notes.join(" "), /The column plz is of the type string now/);
       t.match(done, { added: many ? 6_000 : 4, removed: many ? 6_000 : 4, columns: [] });
       t.same(await columnsOf(layer), { plz: "string", n: "json" });
+      const { json: shown } = await server.api("GET", `m/layers/${layer}/`, { token });
+      t.match(shown, { style_mode: 2 }, "a map of numbers is none of texts");
       const filter = encodeURIComponent("plz = '01067'");
       const found = await server.api("GET", `m/layers/${layer}/objects/?fields=*&filter=${filter}`, {
         token,

@@ -8,7 +8,7 @@ import type { Preview } from "./look.js";
 
 const mostLat = 85;
 /** What lies around a place tells whether it is the right one. */
-const closestZoom = 11;
+const closestZoom = 8;
 
 export class PlacesMap {
   readonly element = h("div", { class: "reading-map", hidden: true });
