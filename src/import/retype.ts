@@ -2,7 +2,7 @@ import { lockForAlter } from "../catalog/derived.js";
 import { layerTable } from "../catalog/layer-table.js";
 import { pruneStoredSettings } from "../catalog/prune-settings.js";
 import type { Column } from "../catalog/state.js";
-import { isValueType, physicalType } from "../column-types/column-types.js";
+import { isText, isValueType, physicalType } from "../column-types/column-types.js";
 import { busy, failed } from "../errors.js";
 import type { Queryable } from "../storage/postgres.js";
 import { lockTable } from "./filled-table.js";
@@ -28,6 +28,8 @@ export function retypeMatched(
   const changed = new Map<number, Column>();
   for (const { field, column } of matching.known) {
     if (field.wanted === undefined || field.wanted === column.type) continue;
+    // One of one line takes all texts, too.
+    if (action === "merge" && isText(column) && isText({ type: field.wanted })) continue;
     requireRetypable(column, action);
     changed.set(column.id, { ...column, type: field.wanted });
   }
