@@ -47,11 +47,7 @@ const jobs = 4;
 const mostLoad = 3.5;
 const atLeastJobs = 2;
 const groupProgram = fileURLToPath(new URL("group.js", import.meta.url));
-const nodeOptions = [
-  // Short-lived objects are most of what tests make. With V8's own 16 MB, collecting them took 8 to 20 % more of the processors.
-  "--max-semi-space-size=64",
-  ...["--import", fileURLToPath(new URL("plain-promises.js", import.meta.url))],
-];
+const nodeOptions = ["--import", fileURLToPath(new URL("plain-promises.js", import.meta.url))];
 /** Of a file and each of its tests, unless they ask for more: several times what the longest of them takes on a slow machine. */
 const timeoutSeconds = 1_200;
 /** Of a whole file: above what any test asks for. One that is run by itself may be asked for more than in a run of the suite. */

@@ -167,6 +167,8 @@ for (const [screen, options] of [
     await focused("Simple");
     await press("ArrowRight");
     await focused("By values");
+    // Its form is loaded when it is opened.
+    await page.waitForSelector("#visual-kind");
     await press("Tab", "ArrowDown");
     await page.waitForSelector("#visual-border-1");
     await tabTo("#visual-border-1");
