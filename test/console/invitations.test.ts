@@ -1,7 +1,7 @@
 import type { Page, Request } from "playwright-core";
 import t from "tap";
 import { startServer } from "../support/server.js";
-import { onRequests, openPage, soon, startBrowser } from "../viewer/support.js";
+import { onRequests, openPage, soon, startBrowser, until } from "../viewer/support.js";
 import { accessible, areas, signIn } from "./support.js";
 
 /** People who are invited by a link: from who adds them to where they work, in two browsers. */
@@ -253,6 +253,8 @@ t.test("a bad line loses no password, and a good one after it goes on", async (t
   });
   await page.evaluate(`location.href = ${JSON.stringify(link)}`);
   await page.waitForSelector("dialog p:has-text('The server cannot be reached.')");
+  // The page is made anew, for another map.
+  await until(page, "document.querySelectorAll('header.toolbar').length === 1");
   await accessible(t, page, "a bad line");
   isDown = false;
   await page.click("dialog .main");

@@ -2,21 +2,18 @@
 const around = 20;
 
 interface Late {
-  readonly place: Element;
-  readonly make: () => void;
+  readonly entry: Element;
+  /** undefined = it is made. */
+  make: (() => void) | undefined;
 }
 
 /** Rows of a long list that are made when they are seen; until then something simple has their place. */
 export class LateRows {
-  /** In the order of the list; undefined = made. */
-  private rows: (Late | undefined)[] = [];
+  /** In the order of the list. */
+  private rows: Late[] = [];
   private readonly numbers = new Map<Element, number>();
   private readonly seen = new IntersectionObserver((entries) => {
-    for (const { target, isIntersecting } of entries) {
-      const at = this.numbers.get(target);
-      if (isIntersecting && at !== undefined)
-        for (let near = at - around; near <= at + around; near++) this.make(near);
-    }
+    for (const { target, isIntersecting } of entries) if (isIntersecting) this.makeAround(target);
   });
 
   /** Forgets the rows. */
@@ -26,11 +23,18 @@ export class LateRows {
     this.numbers.clear();
   }
 
-  /** @param place what has the place of the row @param make makes it, and takes `place` away */
-  add(place: Element, make: () => void): void {
-    this.numbers.set(place, this.rows.length);
-    this.rows.push({ place, make });
-    this.seen.observe(place);
+  /** @param entry of the list, which something simple is in @param make puts the row in its place */
+  add(entry: Element, make: () => void): void {
+    this.numbers.set(entry, this.rows.length);
+    this.rows.push({ entry, make });
+    this.seen.observe(entry);
+  }
+
+  /** Makes the rows beside that of an entry: who presses keys fast would come to the end of those that are there. */
+  makeAround(entry: Element): void {
+    const at = this.numbers.get(entry);
+    if (at === undefined) return;
+    for (let near = at - around; near <= at + around; near++) this.make(near);
   }
 
   makeAll(): void {
@@ -39,10 +43,10 @@ export class LateRows {
 
   private make(at: number): void {
     const row = this.rows[at];
-    if (!row) return;
-    this.rows[at] = undefined;
-    this.numbers.delete(row.place);
-    this.seen.unobserve(row.place);
-    row.make();
+    if (!row?.make) return;
+    const { make } = row;
+    row.make = undefined;
+    this.seen.unobserve(row.entry);
+    make();
   }
 }

@@ -89,6 +89,10 @@ export class TreeView {
     private readonly events: TreeViewEvents,
   ) {
     this.t = locale.t;
+    this.element.addEventListener("focusin", ({ target }) => {
+      const entry = target instanceof Element && target.closest("li");
+      if (entry) this.late.makeAround(entry);
+    });
   }
 
   show(tree: LayerTree, source: LegendSource): void {
@@ -168,7 +172,7 @@ export class TreeView {
       this.fill(entry, item, depth);
     };
     this.makers.set(item.element.id, make);
-    this.late.add(place, make);
+    this.late.add(entry, make);
   }
 
   private fill(entry: HTMLElement, item: TreeItem, depth: number): void {
