@@ -31,7 +31,6 @@ export const installationProjects = (db: Queryable, only?: string): Promise<Inst
        (select count(*) from map m join node n on n.map_id = m.id where m.project_id = p.id and n.type <> 'folder')::int as layers,
        (select count(*) from membership m where m.project_id = p.id)::int as users,
        array(select m.login from membership m where m.project_id = p.id and m.role = 'admin'
-         and not exists (select from access_key k where k.account_id = m.account_id)
          order by m.login limit ${mostAdministrators}) as administrators
      from project p left join project_disk_use u on u.project_id = p.id
      where not p.hidden and ($1::text is null or p.code = $1) order by p.code`,
