@@ -16,7 +16,7 @@ export interface JobTask {
   readonly target: ImportTarget;
   readonly source: Omit<ImportSource, "files">;
   readonly files: KeptFiles;
-  readonly mayAddColumns: boolean;
+  readonly mayChangeColumns: boolean;
 }
 
 interface RunningJob {
@@ -97,7 +97,7 @@ export class ImportJobs {
 
   private async run(
     id: string,
-    { caller, target, source, files, mayAddColumns }: JobTask,
+    { caller, target, source, files, mayChangeColumns }: JobTask,
     { controller, state }: Pick<RunningJob, "controller" | "state">,
   ): Promise<void> {
     const { deps } = this;
@@ -117,7 +117,7 @@ export class ImportJobs {
         target,
         { ...source, files: files.list },
         {
-          mayAddColumns,
+          mayChangeColumns,
           signal,
           onProgress: (progress) => void Object.assign(state, progress),
           // In the transaction of the objects, so that a job is done if and only if they are there.

@@ -27,7 +27,7 @@ export interface ImportDependencies {
  * Reads the file in the transfer host and writes its features to the layer in one transaction. Readers see the old state
  * until it commits; if anything fails, the layer is unchanged.
  * @throws Failure import_failed, unsupported_format, invalid_geometry, no_georeference, constraint_violated; busy; not_found
- *   when the layer is gone; forbidden when columns would have to be added and `mayAddColumns` is false
+ *   when the layer is gone; forbidden when columns would be added or get another type and `mayChangeColumns` is false
  */
 export async function importIntoLayer(
   deps: ImportDependencies,

@@ -69,8 +69,8 @@ export function readRasterBox(text: string): RasterBox | undefined {
 }
 
 export interface ImportOptions {
-  /** If false, the import fails when a property has no matching column. Default: true. */
-  readonly mayAddColumns?: boolean;
+  /** If false, the import fails when a property has no matching column, or its column would get another type. Default: true. */
+  readonly mayChangeColumns?: boolean;
   readonly onProgress?: (progress: Progress) => void;
   /** Called at the end of the transaction that writes the objects, which fails with it. A dry run has none. */
   readonly onWritten?: (tx: Queryable, imported: Imported) => Promise<void>;

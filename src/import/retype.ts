@@ -81,7 +81,7 @@ export async function retypePhysical(
   if (clauses.length > 0) await tx.execute(`alter table ${layerTable(layerId)} ${clauses.join(", ")}`);
 }
 
-/** Changes the columns in the catalogue. */
+/** Changes the columns in the catalogue. Their trigger takes the map's row, in which settings are pruned. */
 export async function registerTypes(
   tx: Queryable,
   layerId: number,

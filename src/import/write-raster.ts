@@ -36,9 +36,9 @@ interface RasterImport {
 export async function requireRasterTarget(
   db: Queryable,
   layerId: number,
-  { mayAddColumns }: ImportOptions,
+  { mayChangeColumns }: ImportOptions,
 ): Promise<void> {
-  if ((await requireEmptyOrRaster(db, layerId)) === "layer" && mayAddColumns === false)
+  if ((await requireEmptyOrRaster(db, layerId)) === "layer" && mayChangeColumns === false)
     throw new Failure("forbidden", undefined, "Your rights do not allow to make it a raster layer.");
 }
 

@@ -57,7 +57,7 @@ async function checkAndWrite(caller: Database, staged: StagedImport): Promise<Im
     languages: { own: target.language, all: target.languages ?? (await projectLanguages(db, layerId)) },
   });
   const { matching, match, highestId, bad, retyped } = checked;
-  if (options.mayAddColumns === false) {
+  if (options.mayChangeColumns === false) {
     if (matching.added.length > 0)
       throw new Failure(
         "forbidden",

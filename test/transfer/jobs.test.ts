@@ -328,7 +328,7 @@ t.test("a job that begins while its node ends is interrupted, and its end is wai
       target: { layerId, language: "en", projectId },
       source: { action: "merge" },
       files: { list: [{ path: file, name: "0.geojson" }], remove: async () => void removed.push(id) },
-      mayAddColumns: true,
+      mayChangeColumns: true,
     });
     return id;
   };

@@ -208,18 +208,18 @@ t.test("columns are added only by those who may", async (t) => {
     files: [{ path: bench.file(collection(feature({ a: 1 }))), name: "a.geojson" }],
     action: "merge",
   } as const;
-  const run = (mayAddColumns: boolean) =>
-    importIntoLayer(bench.deps, { layerId: layer, language: "en" }, source, { mayAddColumns });
+  const run = (mayChangeColumns: boolean) =>
+    importIntoLayer(bench.deps, { layerId: layer, language: "en" }, source, { mayChangeColumns });
   t.match(await run(false).catch((error: unknown) => error), { kind: "forbidden" });
   t.strictSame((await run(true)).columns, [{ code: "a", name: "a" }]);
   t.strictSame((await run(false)).columns, []);
   const columns = new Map([["a", { type: "string" as const }]]);
-  const retype = (mayAddColumns: boolean) =>
+  const retype = (mayChangeColumns: boolean) =>
     importIntoLayer(
       bench.deps,
       { layerId: layer, language: "en" },
       { ...source, action: "replace", columns },
-      { mayAddColumns },
+      { mayChangeColumns },
     );
   t.match(await retype(false).catch((error: unknown) => error), { kind: "forbidden" }, "and so are types");
   t.strictSame((await retype(true)).retyped, ["a"]);

@@ -155,7 +155,7 @@ async function importFile(
     dryRun: sent.dry_run,
     rasterBox: sent.raster_bbox,
   };
-  const rights = { mayAddColumns: mayAddColumns(context) };
+  const rights = { mayChangeColumns: mayChangeColumns(context) };
   if (sent.async) return startImport(services, context, { target, source, ...rights }, files);
   const options = { ...rights, signal: request.signal };
   const imported = await importIntoLayer(services, target, { ...source, files }, options).catch(
@@ -180,7 +180,7 @@ function requireOwnObjects(layer: LayerNode): void {
     throw failed("import_failed", `The layer "${layer.code}" takes no data.`);
 }
 
-function mayAddColumns({ map, caller, layer }: LayerContext): boolean {
+function mayChangeColumns({ map, caller, layer }: LayerContext): boolean {
   return (rightsOn(map, caller, layer) & Right.editStructure) !== 0;
 }
 
