@@ -43,13 +43,14 @@ export const changeAdministeredProject = (
 ): Promise<Invitation | undefined> =>
   db.transaction(async (tx) => {
     const id = await projectId(tx, code);
+    // Before the row of its disk use, as whoever changes both.
+    await tx.query("select from project where id = $1 for update", [id]);
     await changeProject(tx, id, change);
     return administrator === undefined ? undefined : administer(tx, id, checkLogin(administrator));
   });
 
+/** The project's row is locked, as by all who change its users. */
 async function administer(tx: Queryable, projectId: number, login: string): Promise<Invitation> {
-  // As of all who change its users.
-  await tx.query("select from project where id = $1 for update", [projectId]);
   const known = await findMember(tx, projectId, login);
   if (known) {
     await requireOfProjectAlone(tx, known.id);

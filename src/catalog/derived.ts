@@ -59,7 +59,8 @@ async function createVirtual(tx: Queryable, mapId: number, layer: DerivedLayer) 
 
 async function createMaterial(tx: Queryable, mapId: number, layer: DerivedLayer) {
   await tx.execute(`set local statement_timeout = ${fillTimeoutMs}`);
-  await lockStructure(tx, layer.sourceId, "shared");
+  // A virtual layer is read from the table of its own source.
+  for (const id of await withSources(tx, layer.sourceId)) await lockStructure(tx, id, "shared");
   const hidden = await hideLayer(tx, mapId, {
     ...layer,
     geometryKind: await checkSource(tx, mapId, layer),
@@ -75,6 +76,18 @@ async function createMaterial(tx: Queryable, mapId: number, layer: DerivedLayer)
   const geometryKind = await checkSource(tx, mapId, layer);
   const made = await insertLayer(tx, mapId, { ...layer, geometryKind }, hidden);
   return made;
+}
+
+/** Ids of a layer and of the layers that it is made from. */
+async function withSources(tx: Queryable, layerId: number): Promise<number[]> {
+  const rows = await tx.query<{ id: number }>(
+    `with recursive used as (
+       select id, source_id from layer where id = $1
+       union select l.id, l.source_id from layer l join used on l.id = used.source_id)
+     select id from used order by id`,
+    [layerId],
+  );
+  return rows.map(({ id }) => id);
 }
 
 /** Names the source of a layer that has its row. @returns the layer's columns */

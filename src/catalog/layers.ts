@@ -236,8 +236,10 @@ export async function insertLayer(
       : `insert into node (id, ${list}) values ($1, ${places})`,
     [id, ...Object.values(values)],
   );
-  if (hidden) await tx.execute("delete from map where id = $1", [hidden.holder]);
-  else await tx.execute("insert into layer (id, geometry_kind) values ($1, $2)", [id, kind]);
+  if (hidden) {
+    await tx.execute("update layer set geometry_kind = $2 where id = $1 and geometry_kind <> $2", [id, kind]);
+    await tx.execute("delete from map where id = $1", [hidden.holder]);
+  } else await tx.execute("insert into layer (id, geometry_kind) values ($1, $2)", [id, kind]);
   if (layer.sort !== undefined) await placeNode(tx, mapId, { id, parentId }, layer.sort);
   return { id, code };
 }

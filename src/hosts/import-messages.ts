@@ -110,6 +110,8 @@ export interface ImportedField {
   readonly type: Exclude<ValueType, "file">;
   /** How the staged texts are written, if not as the API writes values of the type. */
   readonly notation?: Notation;
+  /** Whether some of its values are numbers in the file, not texts. They are staged as the API writes numbers. */
+  readonly hasNumbers?: true;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { checkConstraintsFit } from "../catalog/constraints.js";
+import { requireUnused } from "../catalog/derived.js";
 import { layerTable } from "../catalog/layer-table.js";
 import { type Column, type ColumnConstraint, isId } from "../catalog/state.js";
 import { failed } from "../errors.js";
@@ -67,7 +68,10 @@ export async function checkStaged(
     });
   const bad = new BadRows(file.bad);
   return longTransaction(db, limits, async (tx) => {
-    for (const column of retyped) await checkConstraintsFit(tx, layerId, column);
+    for (const column of retyped) {
+      await requireUnused(tx, layerId, column.physical);
+      await checkConstraintsFit(tx, layerId, column);
+    }
     const checking: Checking = { tx, staging: table, bad };
     const idIndex = keyed ? undefined : matching.idIndex;
     await checkRows(checking, [...matching.known, ...matching.added], idIndex);

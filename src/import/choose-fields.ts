@@ -2,7 +2,7 @@ import { failed } from "../errors.js";
 import type { ImportedField, Notation } from "../hosts/import-messages.js";
 import type { Queryable } from "../storage/postgres.js";
 import { type ColumnChoice, type ColumnChoices, notationName, notationsOf } from "./column-choices.js";
-import { fitsSql } from "./convert.js";
+import { fitsSql, isFilledSql } from "./convert.js";
 import type { FileField } from "./match.js";
 import { stagedRows } from "./object-match.js";
 
@@ -96,7 +96,9 @@ async function bestNotations(
   const tests = doubtful.flatMap(({ field, index }) =>
     notationsOf(field.type).map((notation) => {
       const column = { type: field.type, code: field.name };
-      return `count(*) filter (where ${fitsSql({ index, field: { ...field, notation }, column })})`;
+      const fits = fitsSql({ index, field: { ...field, notation }, column });
+      // Cells without a value fit all notations, and say nothing of any.
+      return `count(*) filter (where ${isFilledSql(index)} and (${fits}))`;
     }),
   );
   const [row] = await tx.query<{ counts: readonly string[] }>(

@@ -19,7 +19,7 @@ function stagedText({ index, field, column }: Staged): string {
   const text = `s.p${index}`;
   if (isText(column)) return text;
   if (field.notation !== undefined) {
-    const usual = usualText(text, field.notation, field.type);
+    const usual = usualText(text, field, field.notation);
     const isDate = field.isDoubtful && field.type === "datetime" && field.notation !== "loose";
     return `nullif(${isDate ? padded(usual) : usual}, '')`;
   }
@@ -30,15 +30,27 @@ function stagedText({ index, field, column }: Staged): string {
 const spaces =
   " \t\n\v\f\r\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff";
 
+const trimmedSql = (text: string): string => `btrim(${text}, '${spaces}')`;
+
+/** SQL of whether the property has a text that is not blank. */
+export const isFilledSql = (index: number): string => `coalesce(${trimmedSql(`s.p${index}`)}, '') <> ''`;
+
+/** As files write values that are numbers there. */
+const plainNumber = "-?\\d+(\\.\\d+)?([eE][+-]?\\d+)?";
+
 /** SQL of a text in the notation of the API. */
-function usualText(text: string, notation: Notation, type: string): string {
-  const trimmed = `btrim(${text}, '${spaces}')`;
+function usualText(text: string, { type, hasNumbers }: FileField, notation: Notation): string {
+  const trimmed = trimmedSql(text);
   switch (notation) {
     case "loose":
       if (type === "bool") return `lower(${trimmed})`;
       return type === "number" ? `regexp_replace(${trimmed}, '^(-?)\\.', '\\10.')` : trimmed;
-    case "decimal comma":
-      return `translate(${trimmed}, ', .\u00a0\u202f', '.')`;
+    case "decimal comma": {
+      const written = `translate(${trimmed}, ', .\u00a0\u202f', '.')`;
+      return hasNumbers
+        ? `case when ${trimmed} ~ '^${plainNumber}$' then ${trimmed} else ${written} end`
+        : written;
+    }
     case "grouped":
       return `translate(${trimmed}, ' ,\u00a0\u202f', '')`;
     case "year first":
@@ -58,10 +70,14 @@ const padded = (text: string): string =>
   `regexp_replace(regexp_replace(${text}, '-(\\d)(?!\\d)', '-0\\1', 'g'), ' (\\d:)', ' 0\\1')`;
 
 const time = "(,? \\d{1,2}:\\d\\d(:\\d\\d(\\.\\d{1,6})?)?)?";
+/** Groups of digits with one kind of sign between them: 0.125 and 1 234.567 are none with a decimal comma. */
+const groups = (sign: string): string => `[1-9]\\d{0,2}(${sign}\\d{3})+`;
+const space = "[ \u00a0\u202f]";
+const exponent = "([eE][+-]?\\d{1,2})?";
 /** Texts that `usualText` makes into the same value in the notation of the API. */
 const writtenPatterns: Readonly<Partial<Record<Notation, string>>> = {
-  "decimal comma": "[+-]?(\\d{1,3}([ .\u00a0\u202f]\\d{3})+|\\d*)(,\\d+)?([eE][+-]?\\d{1,2})?",
-  grouped: "[+-]?(\\d{1,3}([ ,\u00a0\u202f]\\d{3})+|\\d*)(\\.\\d+)?([eE][+-]?\\d{1,2})?",
+  "decimal comma": `[+-]?(${groups("\\.")}|${groups(space)}|\\d*)(,\\d+)?${exponent}`,
+  grouped: `[+-]?(${groups(",")}|${groups(space)}|\\d*)(\\.\\d+)?${exponent}`,
   "year first": `\\d{4}[./]\\d{1,2}[./]\\d{1,2}${time}`,
   "day first": `\\d{1,2}[./]\\d{1,2}[./]\\d{4}${time}`,
   "month first": `\\d{1,2}[./]\\d{1,2}[./]\\d{4}${time}`,
@@ -83,5 +99,6 @@ export function fitsSql(staged: Staged): string | undefined {
   const fits = definitionOf(column).imported.fits?.(stagedText(staged));
   const written = field.isDoubtful && field.notation && writtenPatterns[field.notation];
   if (!fits || !written || isText(column)) return fits;
-  return `(btrim(s.p${index}, '${spaces}') ~ '^(${written})?$' and (${fits}))`;
+  const pattern = field.hasNumbers && field.type === "number" ? `${written}|${plainNumber}` : written;
+  return `(${trimmedSql(`s.p${index}`)} ~ '^(${pattern})?$' and (${fits}))`;
 }

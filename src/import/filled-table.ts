@@ -39,14 +39,17 @@ const filledName = (staging: string): string => `${staging}_f`;
 /** The staging table whose import the table of the schema `staging` belongs to. */
 export const importOf = (table: string): string => table.replace(/_f(_c|(_p\d+)?_[gz]\d+)?$/, "");
 
-/** Whether the objects can be written to a new table: all of them come from the file, and nothing refers to the old one. */
+/**
+ * Whether the objects can be written to a new table: all of them come from the file, and nothing refers to the old one.
+ * @param rows of the file; undefined = whatever their number
+ */
 export async function canFill(
   db: Queryable,
   plan: WritePlan,
   replace: boolean,
-  rows: number,
+  rows: number | undefined,
 ): Promise<boolean> {
-  if (rows < leastRows || (plan.match !== undefined && !plan.match.givesIds)) return false;
+  if ((rows ?? leastRows) < leastRows || (plan.match !== undefined && !plan.match.givesIds)) return false;
   return isReplaceable(db, plan.layerId, replace);
 }
 

@@ -54,7 +54,7 @@ function requireRetypable({ code, type, localizedValue }: Column, action: Import
 }
 
 /**
- * Locks the layer's table, whose columns are about to change.
+ * Locks the map's row and the layer's table, whose columns are about to change.
  * @throws Failure invalid_value when derived layers use one of them; busy when somebody reads the table for long
  */
 export async function lockForRetyping(
@@ -62,7 +62,9 @@ export async function lockForRetyping(
   layerId: number,
   retyped: readonly Column[],
 ): Promise<void> {
-  if (retyped.length > 0 && !(await lockTable(tx, layerTable(layerId))))
+  if (retyped.length === 0) return;
+  await tx.query("select lock_map_of($1)", [layerId]);
+  if (!(await lockTable(tx, layerTable(layerId))))
     throw busy("The layer is in use by long reads; its columns cannot change now.", 5);
   for (const { physical } of retyped) await lockForAlter(tx, layerId, physical);
 }

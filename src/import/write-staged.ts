@@ -158,12 +158,14 @@ interface WriteStep {
  */
 async function writeNewTable(caller: Database, step: WriteStep): Promise<Imported | undefined> {
   const db = caller.apart;
-  const { staged, plan, existing, columns, constraints } = step;
+  const { staged, plan, existing, columns, retyped, constraints } = step;
   const { layerId } = plan;
   const { file, source, timeoutMs, options } = staged;
   const replace = source.action === "replace";
   const hasRules = constraints.length > 0 || existing.some(({ required }) => required);
-  if (hasRules || !(await canFill(db, plan, replace, file.rows))) return undefined;
+  // While the types of the layer's own table change, nobody can read it.
+  const rows = retyped.length > 0 ? undefined : file.rows;
+  if (hasRules || !(await canFill(db, plan, replace, rows))) return undefined;
   const limits = { timeoutMs, signal: options.signal };
   try {
     const filled = await fillTable(db, plan, columns, limits);
@@ -171,6 +173,7 @@ async function writeNewTable(caller: Database, step: WriteStep): Promise<Importe
       const removed = await replaceTable(tx, filled, { id: layerId, existing, replace });
       if (removed === undefined) return undefined;
       await requireSameConstraints(tx, layerId, constraints);
+      await registerTypes(tx, layerId, retyped);
       await describeLayer(tx, step, false);
       const imported = step.report({ inserted: filled.rows, updated: 0, removed });
       await options.onWritten?.(tx, imported);
@@ -189,23 +192,26 @@ async function writeNewTable(caller: Database, step: WriteStep): Promise<Importe
 async function describeLayer(tx: Queryable, step: WriteStep, mixed: boolean): Promise<void> {
   const { layerId } = step.plan;
   await registerColumns(tx, layerId, step.reserved);
-  await registerTypes(tx, layerId, step.retyped);
   if (step.staged.file.vertices > 0) await updateGeometryKind(tx, step, mixed);
   // The import may run outside a node: nodes then update the search indexes.
   await tx.query("select pg_notify('mapwright', 'S')");
 }
 
-/** Rows of the catalogue are written last, so that other writers of the map wait for a short time only. */
+/**
+ * Rows of the catalogue are written last, so that other writers of the map wait for a short time only; but for types, which are
+ * changed as `changeStructure` has it: the map's row, the catalogue, whose triggers drop indexes, and the table.
+ */
 async function write(tx: Queryable, step: WriteStep): Promise<Written> {
   const { staged, plan, existing, columns, retyped, constraints } = step;
   const { layerId } = plan;
   const table = layerTable(layerId);
   // A synchronized scan could start in the middle of the staging table and change the order of the objects.
   await tx.execute("set local synchronize_seqscans = off");
-  // Objects can still be edited, but the table's structure cannot be changed.
   await lockForRetyping(tx, layerId, retyped);
+  // Without that objects can still be edited, but the table's structure cannot be changed.
   await tx.execute(`lock table ${table} in row exclusive mode`);
   await requireSameColumns(tx, layerId, existing);
+  await registerTypes(tx, layerId, retyped);
   const [before] = await tx.query<{ occupied: boolean }>(
     `select exists (select 1 from ${table}) as occupied`,
   );

@@ -96,6 +96,88 @@ t.test("values that do not fit their type are told, and nothing is written witho
   t.same(await valuesOf(layer, "b"), [true, false, null]);
 });
 
+t.test("cells without a value say nothing of the notation", async (t) => {
+  const layer = await newLayer();
+  const rows = ["planted;amount", "31.12.2024;1,5", ";", " ; ", ";", "1.2.2024;2,5", "soon;many"].join("\n");
+  const columns = { planted: { type: "datetime" }, amount: { type: "number" } };
+  const { done } = await send(layer, rows, { columns, query: "action=1&partial=1" });
+  t.match(done, { added: 5, bad: 1 });
+  t.same(
+    (await valuesOf(layer, "planted")).filter((value: unknown) => value !== null),
+    ["2024-12-31T00:00:00Z", "2024-02-01T00:00:00Z"],
+  );
+});
+
+t.test("digits behind a point are no group of thousands", async (t) => {
+  const said = (notation: string) => ({ n: { type: "number", notation } });
+  const written = async (notation: string, texts: readonly string[], name = "a.csv") => {
+    const layer = await newLayer();
+    const rows = name.endsWith("csv")
+      ? ["n;m", ...texts.map((text) => `"${text}";x`)].join("\n")
+      : JSON.stringify({
+          type: "FeatureCollection",
+          features: texts.map((text) => ({
+            type: "Feature",
+            geometry: null,
+            properties: { n: JSON.parse(text) },
+          })),
+        });
+    const { done } = await send(layer, rows, {
+      ...{ name, columns: said(notation), query: "action=1&partial=1" },
+    });
+    return { bad: done.rows.map(({ row }: { row: number }) => row), values: await valuesOf(layer, "n") };
+  };
+  t.same(
+    await written("decimal_comma", ["1.234,5", "0.125", "-0.750", "1 234.567", "1 234,5", "1.234", "1.5"]),
+    {
+      bad: [2, 3, 4, 7],
+      values: [1234.5, 1234.5, 1234],
+    },
+  );
+  t.same(await written("grouped", ["1,234.5", "0,125", "1 234,567", "1,234", "1,5"]), {
+    bad: [2, 3, 5],
+    values: [1234.5, 1234],
+  });
+  // What is a number in the file is the number that it is.
+  t.same(
+    await written("decimal_comma", ["1.234", '"2,5"', "12.345", "0.125", '"1.234,5"', "1e3"], "a.geojson"),
+    {
+      bad: [],
+      values: [1.234, 2.5, 12.345, 0.125, 1234.5, 1000],
+    },
+  );
+  t.same(await written("decimal_comma", ["12.345", "12.5", "-7"], "a.geojson"), {
+    bad: [],
+    values: [12.345, 12.5, -7],
+  });
+});
+
+t.test(
+  "a column that is counted for a map by values gets another type, with rules and without",
+  async (t) => {
+    for (const hasRules of [true, false]) {
+      const layer = await newLayer();
+      await send(layer, "k,n\na,1\nb,2\n");
+      const [{ id, column, key }] = (
+        await server.sql.query(
+          `select n.id, c.id as column, k.id as key from node n join layer_column c on c.layer_id = n.id and c.code = 'n'
+           join layer_column k on k.layer_id = n.id and k.code = 'k' where n.code = $1`,
+          [layer],
+        )
+      ).rows;
+      // As it is made for a layer of many objects.
+      await server.sql.query(
+        `create index tally_${column} on layers.l${id} ((case when c${column} between -1.79e308 and 1.79e308 then c${column} end))`,
+      );
+      if (hasRules) await server.sql.query("update layer_column set required = true where id = $1", [key]);
+      const { status } = await send(layer, "k,n\na,007\n", { columns: { n: { type: "string" } } });
+      t.equal(status, 200, hasRules ? "in its own table" : "in a new one");
+      t.same(await columnsOf(layer), { k: "string", n: "string" });
+      t.same(await valuesOf(layer, "n"), ["007"]);
+    }
+  },
+);
+
 t.test("a notation is found out by what fits most values, or said", async (t) => {
   const rows = [
     "amount;date;both",
@@ -236,6 +318,8 @@ t.test("who may not change columns, what is made of a column, and rules keep its
   await server.api("POST", "m/layers/", { token, body: { code: "v", type: "virtual", source } });
   const { code, message } = await send(layer, rows, { columns });
   t.match({ code, message }, { code: "invalid_value", message: /Layers are made from this one: v/ });
+  const tried = await send(layer, rows, { columns, query: "action=1&dry_run=1" });
+  t.equal(tried.message, message, "a dry run says what the import would");
   t.equal((await objectsOf(layer)).length, 2, "the layer is as before");
   await server.api("DELETE", "m/layers/v/", { token });
   const body = [{ type: "range", columns: ["n"], definition: [0, 5] }];

@@ -137,7 +137,12 @@ export class FieldSet {
   result(): ImportedField[] {
     return [...this.fields.values()].map((field) => {
       const { type, notation } = this.typeOf(field);
-      return { name: field.name, type: type ?? textType(field), ...(notation && { notation }) };
+      const hasNumbers = (field.seen & TypeFlag.number) !== 0;
+      return {
+        ...{ name: field.name, type: type ?? textType(field) },
+        ...(notation && { notation }),
+        ...(hasNumbers && { hasNumbers }),
+      };
     });
   }
 

@@ -166,7 +166,7 @@ export class RowSink {
         `Objects that cross the 180th meridian: ${row.across}. They are drawn across the whole world, unless they are cut there, as "ogr2ogr -wrapdateline" does.`,
       );
     if (this.count === 0 && this.badCount === 0) this.note("The file has no features.");
-    if (this.wantedCoordinates && !this.coordinates)
+    if (this.wantedCoordinates && !this.coordinates && this.count + this.badCount > 0)
       throw new Refusal("invalid_value", "The file has places of its own, and none in columns.", {
         parameter: "coordinates",
       });
