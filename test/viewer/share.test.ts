@@ -43,6 +43,10 @@ t.test("the dialog gives the link and the HTML of what is shown", async (t) => {
   await page.locator("dialog .copy-row .button").first().click();
   await page.waitForSelector(".toast:has-text('Link copied')");
   await soon(t).equal(() => clipboard(), page.url());
+  await page.evaluate("document.querySelector('.toast').classList.add('first')");
+  await page.locator("dialog .copy-row .button").first().click();
+  await page.waitForSelector(".toast:not(.first):has-text('Link copied')");
+  t.equal(await page.locator(".toast").count(), 1, "told again, and not a second time beside it");
   await page.selectOption("#embed-size", { label: "800 × 600" });
   await page.locator("dialog .copy-row .button").last().click();
   await page.waitForSelector("dialog .button:has-text('Copied') >> nth=1");

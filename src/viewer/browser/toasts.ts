@@ -31,12 +31,12 @@ export class Toasts {
     });
   }
 
-  /** Shows a text for some seconds; if it is already shown, only restarts its timer. */
+  /** Shows a text for some seconds. A problem that is already shown is not told again, only longer. */
   show(text: string, tone: "plain" | "good" | "bad" = "plain", action?: ToastAction): void {
     const seconds = action ? 12 : tone === "bad" ? 8 : 3.5;
     const old = this.timers.get(text);
-    // With an action it is about something else each time.
-    if (old !== undefined && action) this.hide(text);
+    // What was done again is told again, also to who hears it; with an action it is about something else each time.
+    if (old !== undefined && (action || tone === "good")) this.hide(text);
     else if (old !== undefined) {
       window.clearTimeout(old);
       this.hideLater(text, seconds);
