@@ -60,7 +60,7 @@ export class ImportJobs {
     this.permits = new FairSemaphore({
       permits: 2 * ofProject,
       kept: ofProject,
-      // `createJob` bounds them.
+      // `createJobs` bounds them.
       mostWaiting: Number.POSITIVE_INFINITY,
       timeoutMs: 2 ** 31 - 1,
       refusal: "Too many imports wait.",
@@ -69,7 +69,7 @@ export class ImportJobs {
     this.timer.unref();
   }
 
-  /** Runs a job that `createJob` has inserted, or ends it after `stop`. Never throws: its row tells how it ended. */
+  /** Runs a job that `createJobs` has inserted, or ends it after `stop`. Never throws: its row tells how it ended. */
   start(id: string, task: JobTask): void {
     const controller = new AbortController();
     if (this.stopped) controller.abort(new Stopped());

@@ -39,10 +39,10 @@ export type ImportJob = JobRow &
 const keptFor = "1 day";
 /** A job whose node has not renewed it for that long has been interrupted. */
 const silence = "30 seconds";
-/** Bounds on jobs that run, and on rows. */
+/** Bounds on requests whose jobs run, each of which keeps its files, and on rows. */
 const runningOfProject = 8;
 const runningInAll = 64;
-const keptOfProject = 200;
+const keptOfProject = 1_000;
 const keptInAll = 5_000;
 
 const interrupted: JobFailure = {
@@ -51,33 +51,40 @@ const interrupted: JobFailure = {
   data: { interrupted: true },
 };
 
-/** Inserts a job. @returns its id; @throws Failure busy when too many are running */
-export async function createJob(tx: Queryable, owner: JobOwner): Promise<string> {
+/** Inserts the jobs of a request. @returns their ids; @throws Failure busy when those of too many are running */
+export async function createJobs(tx: Queryable, owners: readonly JobOwner[]): Promise<readonly string[]> {
   await tx.query(`select pg_advisory_xact_lock(${workLock.importJobs})`);
   await interruptSilent(tx);
+  const [{ projectId }] = owners as readonly [JobOwner];
+  // Those of a request are made at one time: that of their transaction.
   const [running] = await tx.query<{ own: number; total: number }>(
-    "select count(*) filter (where project_id = $1) as own, count(*) as total from import_job where state = 'running'",
-    [owner.projectId],
+    `select count(distinct created_at) filter (where project_id = $1) as own, count(distinct created_at) as total
+     from import_job where state = 'running'`,
+    [projectId],
   );
   if (running!.own >= runningOfProject || running!.total >= runningInAll)
     throw busy("Too many imports are running already.", 10);
-  const id = randomUUID();
-  await tx.execute("insert into import_job (id, account_id, project_id, layer_id) values ($1, $2, $3, $4)", [
-    id,
-    owner.accountId,
-    owner.projectId,
-    owner.layerId,
-  ]);
+  const ids = owners.map(() => randomUUID());
+  await tx.execute(
+    `insert into import_job (id, account_id, project_id, layer_id)
+     select * from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[])`,
+    [
+      ids,
+      owners.map(({ accountId }) => accountId),
+      owners.map(({ projectId }) => projectId),
+      owners.map(({ layerId }) => layerId),
+    ],
+  );
   await tx.execute(
     `delete from import_job where state <> 'running' and id in (
        select id from import_job where project_id = $1 order by created_at desc offset ${keptOfProject})`,
-    [owner.projectId],
+    [projectId],
   );
   await tx.execute(
     `delete from import_job where state <> 'running' and id in (
        select id from import_job order by created_at desc offset ${keptInAll})`,
   );
-  return id;
+  return ids;
 }
 
 /** The job of that id, of this owner; undefined = there is none. One whose node is silent ends with it. */

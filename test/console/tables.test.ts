@@ -99,6 +99,52 @@ t.test("all can be chosen or none, or come as one layer", async (t) => {
   await page.context().close();
 });
 
+t.test("a file is sent once for all of its tables that are chosen", async (t) => {
+  const { page, problems } = await opened();
+  const sent: (string | undefined)[] = [];
+  page.on("request", (request) => {
+    if (request.method() !== "POST" || !/\/import\/\?/.test(request.url())) return;
+    const { searchParams } = new URL(request.url());
+    if (!searchParams.has("dry_run")) sent.push(searchParams.get("table") ?? undefined);
+  });
+  await drop(page, { name: "Once.gpkg", text: city });
+  await page.waitForSelector(card("asking", "Once"));
+  await page.check(".import-table:has-text('All') input");
+  await page.click("text=Import 4 layers");
+  for (const name of ["trees", "roads and", "none yet", "prices"])
+    await page.waitForSelector(card("done", name));
+  t.same(sent, [undefined, "trees"], "once to be looked at, and once to be imported");
+  t.same(await layers(page), { trees: 2, [roads]: 1, "none yet": 0, prices: 1 });
+  t.same(problems, []);
+  await page.context().close();
+});
+
+t.test("what was sent with another is cancelled by itself", async (t) => {
+  const { page, problems } = await opened();
+  // No import gets beyond its checks.
+  await page.route(/\/import\/\?.*table=trees/, async (route) => {
+    await server.sql.query("begin");
+    await server.sql.query("lock table column_constraint in access exclusive mode");
+    await route.continue();
+  });
+  await drop(page, { name: "Held.gpkg", text: city });
+  await page.waitForSelector(card("asking", "Held"));
+  await page.click("text=Import 3 layers");
+  await page.waitForSelector(`${card("running", "trees")}:has-text('Checking')`);
+  const ended = page.waitForResponse(
+    (response) => response.request().method() === "DELETE" && /\/import\//.test(response.url()),
+  );
+  await page.click(`${card("running", "roads and")} button:has-text('Cancel')`);
+  t.equal((await (await ended).json()).state, "cancelled");
+  await server.sql.query("rollback");
+  await page.waitForSelector(card("failed", "roads and"));
+  await page.waitForSelector(card("done", "trees"));
+  await page.waitForSelector(card("done", "prices"));
+  await soon(t).same(() => layers(page), { trees: 2, prices: 1 });
+  t.same(problems, []);
+  await page.context().close();
+});
+
 t.test("a table that cannot be imported stops no other, and can be tried again", async (t) => {
   const { page, problems } = await opened();
   const zip = await zipOf({

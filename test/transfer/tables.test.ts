@@ -1,11 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import gdal from "gdal-async";
 import t from "tap";
+import { setGrant } from "../../src/access/grants.js";
 import { writeGdalFile } from "../support/gdal-files.js";
 import { geoPackageOf } from "../support/many-tables.js";
-import { startServer } from "../support/server.js";
+import { startServer, waitFor } from "../support/server.js";
 import { smallWorkbook } from "../support/xls.js";
 import { rowsOf, xlsxOf } from "../support/xlsx.js";
 import { zipOf } from "../support/zip.js";
@@ -270,4 +271,87 @@ t.test("names that are none, the same, long or made to harm", async (t) => {
 t.test("an image has no tables", async (t) => {
   const { refused } = await imported("a.png", Buffer.from("89504e470d0a1a0a", "hex"), { table: "a" });
   t.match(refused.code, /invalid_value|import_failed/);
+});
+
+t.test("a file is sent once for several layers", async (t) => {
+  const file = geoPackageOf(
+    { name: "trees", objects: [point, point] },
+    { name: "roads", objects: [line], type: gdal.wkbLineString },
+    { name: "prices", objects: [null], type: gdal.wkbNone },
+  );
+  const admin = await server.token("admin");
+  for (const code of ["trees", "roads", "prices"])
+    await server.api("POST", "m/layers/", { token: admin, body: { code } });
+  const send = async (parameters: Readonly<Record<string, string>>) => {
+    const form = new FormData();
+    for (const [name, value] of Object.entries(parameters)) form.append(name, value);
+    form.append("file", new Blob([file as never]), "city.gpkg");
+    const address = `${server.url}/api/2.8/p/m/layers/trees/import/`;
+    const answer = await fetch(address, {
+      method: "POST",
+      headers: { "x-token": token, accept: "application/json" },
+      body: form,
+    });
+    return { status: answer.status, json: (await answer.json()) as any };
+  };
+  const count = async (code: string) =>
+    (await server.api("GET", `m/layers/${code}/count/?precise=1`, { token })).json;
+  const sent = await send({
+    ...{ async: "1", table: "trees", action: "1" },
+    other_tables: JSON.stringify({ roads: "roads", prices: "prices", none: `l${layers}` }),
+  });
+  t.equal(sent.status, 202, JSON.stringify(sent.json));
+  const { id: own, others } = sent.json;
+  t.match(others, [
+    { id: String, layer: "roads", table: "roads" },
+    { id: String, layer: "prices", table: "prices" },
+    { id: String, layer: `l${layers}`, table: "none" },
+  ]);
+  const ends: any[] = [];
+  for (const { id, layer } of [{ id: own, layer: "trees" }, ...others]) {
+    const job = async () => (await server.api("GET", `m/layers/${layer}/import/${id}/`, { token })).json;
+    await waitFor(async () => (await job()).state !== "running");
+    ends.push(await job());
+  }
+  t.same(
+    ends.map(({ state, features }) => [state, features]),
+    [
+      ["done", 2],
+      ["done", 1],
+      ["done", 1],
+      ["failed", 0],
+    ],
+  );
+  t.equal(
+    ends[3].error.code,
+    "invalid_value",
+    "there is no such table; the others are imported all the same",
+  );
+  t.same([await count("trees"), await count("roads"), await count("prices")], [2, 1, 1]);
+  await waitFor(() => readdirSync(join(server.nodes[0]!.services.config.dataDir, "tmp")).length === 0);
+
+  const refusals: [Record<string, string>, number, RegExp][] = [
+    [{ other_tables: "roads" }, 500, /must be a JSON object/],
+    [{ other_tables: '{"roads": null}' }, 500, /must be a JSON object/],
+    [{ other_tables: '{"trees": "roads"}' }, 500, /named already, "trees"/],
+    [{ other_tables: '{"roads": "trees"}' }, 500, /gives a layer two tables/],
+    [{ other_tables: '{"roads": "roads", "prices": "roads"}' }, 500, /gives a layer two tables/],
+    [{ other_tables: '{"roads": "nowhere"}' }, 404, /^/],
+    [{ other_tables: '{"roads": "roads"}', async: "0" }, 500, /goes with async and table/],
+    [{ other_tables: '{"roads": "roads"}', table: "" }, 500, /goes with async and table/],
+    [
+      { other_tables: JSON.stringify(Object.fromEntries(Array.from({ length: 101 }, (_, n) => [n, "x"]))) },
+      500,
+      /at most 100/,
+    ],
+  ];
+  for (const [parameters, status, message] of refusals) {
+    const { status: answered, json } = await send({ async: "1", table: "trees", ...parameters });
+    t.equal(answered, status, JSON.stringify(parameters).slice(0, 80));
+    t.match(json.message ?? "", message);
+  }
+  const { db } = server.nodes[0]!.services;
+  await setGrant(db, { project: "p", map: "m", layer: "roads", login: "editor" }, 0);
+  const forbidden = await send({ async: "1", table: "trees", other_tables: '{"roads": "roads"}' });
+  t.equal(forbidden.status, 403, "each of the layers must be one that its user may edit");
 });

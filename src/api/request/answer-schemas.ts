@@ -236,6 +236,10 @@ const schemas = {
     finished: z.string().nullable(),
     result: anyObject.nullable().describe("When done: the layer, as in the answer to an import"),
     error: anyObject.nullable().describe("When failed: `error`, `code`, `message` and `data`"),
+    others: z
+      .array(z.object({ id: z.uuid(), layer: z.string(), table: z.string() }))
+      .optional()
+      .describe("The imports of `other_tables`, and the codes of their layers"),
   }),
   Layer: layer.extend({ import: importResult.optional(), notices: notices.optional() }),
   TreeElement: layer.extend({

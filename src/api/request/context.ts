@@ -120,14 +120,14 @@ export async function layerContext(
   permission: Permission,
 ): Promise<LayerContext> {
   const context = await mapContext(request, services);
-  return { ...context, layer: permittedLayer(context, request, permission) };
+  return { ...context, layer: permittedLayer(context, request.params.layer!, permission) };
 }
 
-/** The layer of the path in the context's map. @throws Failure as the permission; not_found */
-export function permittedLayer(context: MapContext, request: Request, permission: Permission): LayerNode {
-  const layer = context.map.layers.get(request.params.layer!);
+/** The layer of that code in the context's map. @throws Failure as the permission; not_found */
+export function permittedLayer(context: MapContext, code: string, permission: Permission): LayerNode {
+  const layer = context.map.layers.get(code);
   permission(context, layer);
-  if (!layer) throw notFound(`layer "${request.params.layer}"`);
+  if (!layer) throw notFound(`layer "${code}"`);
   return layer;
 }
 

@@ -32,7 +32,7 @@ export async function receive<Out>(
     const caller = token === undefined ? publicCaller : await callerOfToken(token, services, map.project);
     if (caller.accountId !== null) noteKnownCaller(request, caller);
     const context: MapContext = { project: map.project, map, caller, view: viewOf(request, map.project) };
-    const layer = permittedLayer(context, request, toEditObjects);
+    const layer = permittedLayer(context, request.params.layer!, toEditObjects);
     check(layer);
     services.fullProjects.requireRoom(map.project);
     return { ...context, layer };

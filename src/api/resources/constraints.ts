@@ -59,7 +59,7 @@ async function replace(
   await replaceConstraints(services.db, { mapId: context.map.id, layerId: layer.id }, constraints);
   await services.changes.propagate();
   const now = await reload(context, services);
-  const saved = { ...now, layer: permittedLayer(now, request, toAdminister) };
+  const saved = { ...now, layer: permittedLayer(now, request.params.layer!, toAdminister) };
   return answerConstraints(request, services, saved, known);
 }
 

@@ -2,13 +2,13 @@ import { join } from "node:path";
 import { requireRight } from "../../access/rights.js";
 import type { Session } from "../../access/sessions.js";
 import { CatalogReader } from "../../catalog/catalog.js";
-import { Right } from "../../catalog/state.js";
+import { type LayerNode, Right } from "../../catalog/state.js";
 import { notFound } from "../../errors.js";
 import type { Reply, Request } from "../../http/types.js";
 import { keepFiles } from "../../import/import-folder.js";
 import type { JobDependencies, JobTask } from "../../import/import-jobs.js";
 import type { Imported, ImportFile } from "../../import/import-request.js";
-import { createJob, findJob, type ImportJob, type JobOwner } from "../../import/job-rows.js";
+import { createJobs, findJob, type ImportJob, type JobOwner } from "../../import/job-rows.js";
 import type { Preview } from "../../import/preview-model.js";
 import type { Answered } from "../request/answer-schemas.js";
 import { answer, callerHeaders, refusalOf } from "../request/caller.js";
@@ -56,26 +56,53 @@ function previewAnswer({ files, bbox, coordinates, columns, features }: Preview)
   };
 }
 
-/** Keeps the files and starts the import. @throws Failure busy */
-export async function startImport(
+/** What of the files goes to a layer. */
+export interface LayerImport extends Omit<JobTask, "files" | "caller"> {
+  readonly layer: LayerNode;
+}
+
+/**
+ * Keeps the files and starts the imports that they are for.
+ * @param imports that of the context's layer first
+ * @throws Failure busy
+ */
+export async function startImports(
   services: Services,
   context: LayerContext,
-  task: Omit<JobTask, "files" | "caller">,
+  imports: readonly LayerImport[],
   files: readonly ImportFile[],
 ): Promise<Reply> {
   const { db, config, importJobs } = services;
   const { view, map, layer, caller } = context;
-  const owner = ownerOf(context);
   const kept = await keepFiles(join(config.dataDir, "tmp"), files);
-  let id: string;
+  let ids: readonly string[];
   try {
-    id = await db.transaction((tx) => createJob(tx, owner));
+    ids = await db.transaction((tx) =>
+      createJobs(
+        tx,
+        imports.map(({ layer }) => ownerOf({ ...context, layer })),
+      ),
+    );
   } catch (error) {
     await kept.remove();
     throw error;
   }
-  // With an Idempotency-Key the row is committed after the answer was made; if it is not, the job ends at once.
-  await db.afterwards(async () => importJobs.start(id, { ...task, caller, files: kept }));
+  let using = imports.length;
+  const remove = async () => {
+    if (--using === 0) await kept.remove();
+  };
+  const shared = { list: kept.list, remove };
+  // With an Idempotency-Key the rows are committed after the answer was made; if they are not, the jobs end at once.
+  await db.afterwards(async () => {
+    for (const [at, task] of imports.entries())
+      importJobs.start(ids[at]!, { ...task, caller, files: shared });
+  });
+  const [id] = ids as readonly [string];
+  const others = imports.slice(1).map(({ layer, source }, at) => ({
+    id: ids[at + 1]!,
+    layer: layer.code,
+    table: source.table!,
+  }));
   const job: Answered<"ImportJob"> = {
     id,
     state: "running",
@@ -85,6 +112,7 @@ export async function startImport(
     finished: null,
     result: null,
     error: null,
+    ...(others.length > 0 && { others }),
   };
   return {
     kind: "bytes",

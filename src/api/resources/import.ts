@@ -7,16 +7,17 @@ import type { Reply, Request } from "../../http/types.js";
 import { importedTypes, readColumnChoices, readCoordinateNames } from "../../import/column-choices.js";
 import { importIntoLayer } from "../../import/import-layer.js";
 import { type ImportSource, readRasterBox } from "../../import/import-request.js";
-import type { LayerContext } from "../request/context.js";
+import { readOtherTables, requireApart } from "../../import/other-tables.js";
+import { type LayerContext, permittedLayer, toEditObjects } from "../request/context.js";
 import { mediaType, multipart } from "../request/media-type.js";
 import { answers, type BodyOf, type Input, type Operation, operation } from "../request/operation.js";
 import { layerPath } from "../request/paths.js";
 import { binary, upload } from "../request/schema/bodies.js";
 import { choice, flag, text } from "../request/schema/parameters.js";
-import { readBy, ref } from "../request/schema/schema.js";
+import { readBy, ref, type Values } from "../request/schema/schema.js";
 import { receive } from "../request/upload.js";
 import type { Services } from "../services.js";
-import { importResult, startImport } from "./import-jobs.js";
+import { importResult, startImports } from "./import-jobs.js";
 import { answerLayer } from "./layer-answer.js";
 import { layerResource } from "./present.js";
 
@@ -69,6 +70,16 @@ const coordinatesParameter = readBy(text(""), readCoordinateNames)
   })
   .optional();
 
+/** `other_tables`. Else invalid_value. */
+const otherTablesParameter = readBy(text("", longestChoices), readOtherTables)
+  .meta({
+    description:
+      "With `async` and `table`: other tables of the file, and the layers of the map that they are imported into in the same way, by " +
+      "their codes, as a JSON object. Each is an import of its own; `others` of the answer lists them.",
+    examples: ['{"parks": "layer2"}'],
+  })
+  .optional();
+
 const importParameters = {
   srs: text(
     "Coordinate system of the data: an EPSG code, WKT or a proj4 string; default: that of the file, else 4326.",
@@ -80,6 +91,7 @@ const importParameters = {
     "Name of the one table that is imported, of a file that has several: a table of a GeoPackage, a sheet of a workbook, a folder " +
       "of a KML file, a file of an archive; default: all of them.",
   ).optional(),
+  other_tables: otherTablesParameter,
   one_table: flag(
     "Whether a file that has several tables with features is refused before they are read; `data.tables` of the error lists " +
       "all its tables.",
@@ -136,7 +148,6 @@ async function importFile(
     name: isForm ? clientName : rawName(),
   }));
   const target = {
-    layerId: layer.id,
     projectId: context.project.id,
     accountId: context.caller.accountId ?? 0,
     language: view.language,
@@ -155,16 +166,40 @@ async function importFile(
     dryRun: sent.dry_run,
     rasterBox: sent.raster_bbox,
   };
-  const rights = { mayChangeColumns: mayChangeColumns(context) };
-  if (sent.async) return startImport(services, context, { target, source, ...rights }, files);
-  const options = { ...rights, signal: request.signal };
-  const imported = await importIntoLayer(services, target, { ...source, files }, options).catch(
-    (error: unknown) => {
-      throw isForm || headers()["x-filename"] !== undefined ? error : withFormatHint(error);
-    },
-  );
+  const imports = [[sent.table, layer] as const, ...othersOf(context, sent)].map(([table, layer]) => ({
+    layer,
+    target: { ...target, layerId: layer.id },
+    source: { ...source, table },
+    mayChangeColumns: mayChangeColumns({ ...context, layer }),
+  }));
+  if (sent.async) return startImports(services, context, imports, files);
+  const options = { mayChangeColumns: mayChangeColumns(context), signal: request.signal };
+  const imported = await importIntoLayer(
+    services,
+    { ...target, layerId: layer.id },
+    { ...source, files },
+    options,
+  ).catch((error: unknown) => {
+    throw isForm || headers()["x-filename"] !== undefined ? error : withFormatHint(error);
+  });
   await services.changes.propagate();
   return answerLayer(services, context, layer.id, { import: importResult(imported, sent.dry_run) });
+}
+
+/** Tables and layers of `other_tables`. @throws Failure invalid_value, not_found, forbidden, import_failed */
+function othersOf(
+  context: LayerContext,
+  { other_tables: others, table, async: isAsync }: Values<typeof importParameters>,
+): (readonly [table: string, layer: LayerNode])[] {
+  if (!others) return [];
+  const found = [...others].map(([name, code]) => {
+    const layer = permittedLayer(context, code, toEditObjects);
+    requireOwnObjects(layer);
+    return [name, layer] as const;
+  });
+  const layerIds = [context.layer, ...found.map(([, layer]) => layer)].map(({ id }) => id);
+  requireApart(others, { table, isAsync, layerIds });
+  return found;
 }
 
 /** A body without a name is read as GeoJSON: a client that sent something else is told how to say so. */

@@ -163,6 +163,13 @@ export const parameterSteps: readonly Step[] = [
       t.match(refused.json.data.tables, [{ name: "oaks" }, { name: "elms" }]);
       const elms = await importInto(world, two, "trees.zip", "table=elms&dry_run=1");
       t.equal(elms.json.import.features, 1);
+      await world.api("POST", "shapes/layers/", { body: { code: "oaks" } });
+      const both = await world.api(
+        "POST",
+        `${shapes}/import/?table=elms&async=1&dry_run=1&other_tables=${encodeURIComponent('{"oaks": "oaks"}')}`,
+        { body: two, headers: { "x-filename": "trees.zip" }, status: 202 },
+      );
+      t.match(both.json.others, [{ layer: "oaks", table: "oaks" }]);
       const more = collection(feature({ name: "Ель" }, point(1, 2)), feature({ name: "Дуб" }, null));
       const merged = await importInto(world, JSON.stringify(more), "more.geojson", "key=name&action=2");
       t.equal(merged.json.import.summary, "Added 1, changed 1.");

@@ -18,6 +18,8 @@ export interface ImportJob {
     readonly message: string;
     readonly data?: Readonly<Record<string, unknown>>;
   } | null;
+  /** Imports of other tables that the files were sent for, and the codes of their layers. */
+  readonly others?: readonly { readonly id: string; readonly layer: string }[];
 }
 export interface BadRow {
   readonly row?: number;

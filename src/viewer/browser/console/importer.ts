@@ -56,6 +56,8 @@ interface Task {
   part?: { readonly table: string } | "whole" | undefined;
   /** Id of its import, until that is known to have ended. */
   job?: string | undefined;
+  /** For which other tables its files were sent, as a parameter. */
+  sentFor?: string | undefined;
   /** What is said of how it is read. */
   reading: Reading;
   /** Its layer, since that has objects of it, and codes of the columns that it has got for them. */
@@ -74,9 +76,11 @@ interface Destination {
 /** Why something ends whose user has signed out. */
 const signedOut = new DOMException("signed out", "AbortError");
 const images = /\.(tiff?|geotiff?|png|jpe?g)$/i;
-/** Parameters of the import. A file of several tables is refused, with their names, until some are chosen. */
+/** Parameters of an import. A file of several tables is refused, with their names, until some are chosen. */
 const partQuery = ({ part }: Task): Query =>
   part === "whole" ? {} : part === undefined ? { one_table: 1 } : { table: part.table };
+/** Tables that files are sent for at once, beside the first. */
+const mostOthers = 100;
 const newKeys = () => ({ layer: newKey(), files: newKey() });
 
 export class Importer {
@@ -143,7 +147,13 @@ export class Importer {
     this.waiting.push(task);
     task.card.waiting(() => {
       this.waiting.splice(this.waiting.indexOf(task), 1);
-      void this.failed(task, unwanted);
+      if (task.job === undefined) void this.failed(task, unwanted);
+      else {
+        // It was sent with another.
+        const control = new AbortController();
+        control.abort(unwanted);
+        void this.run({ task, control });
+      }
     });
   }
 
@@ -160,14 +170,14 @@ export class Importer {
   }
 
   private async run({ task, control }: NonNullable<Importer["running"]>): Promise<void> {
-    const { group, card, destination, keys } = task;
+    const { group, card, destination } = task;
     const { signal } = control;
     const cancel = () => control.abort(unwanted);
     card.waiting(cancel);
     if (task.job === undefined) card.uploading(0);
     try {
       const map = destination.map ?? (await this.mapFor(destination, group.name));
-      task.layer ??= task.made?.layer ?? (await this.newLayer(map, group.name, keys.layer));
+      task.layer ??= task.made?.layer ?? (await this.newLayer(map, task));
       const { layer } = task;
       const segments = [map.map, "layers", layer.code, "import"];
       const looked = { project: map.project, segments, signal };
@@ -177,11 +187,7 @@ export class Importer {
         return;
       }
       task.isSure = true;
-      const progress = (part: number) => card.uploading(part);
-      const { encoding, srs } = task.reading;
-      const query = { action: 1, async: 1, partial: 1, ...partQuery(task), encoding, srs };
-      const options = { query, fields: fieldsOf(task.reading), progress, signal, key: keys.files };
-      task.job ??= (await this.edits.upload<ImportJob>(map.project, segments, group.files, options)).id;
+      task.job ??= await this.send(task, { map, segments }, signal);
       const result = await endOf(
         this.edits,
         { project: map.project, segments: [...segments, task.job] },
@@ -207,6 +213,55 @@ export class Importer {
     }
   }
 
+  /** Sends the files, for other tables of them that wait, too. @returns the id of its import */
+  private async send(
+    task: Task,
+    { map, segments }: { readonly map: MapId; readonly segments: readonly string[] },
+    signal: AbortSignal,
+  ): Promise<string> {
+    const { group, card, reading } = task;
+    const others = new Map<string, Task>();
+    for (const other of this.othersOf(task)) {
+      signal.throwIfAborted();
+      if (!this.waiting.includes(other)) continue;
+      other.layer ??= await this.newLayer(map, other);
+      if (this.waiting.includes(other)) others.set(other.layer.code, other);
+      else await this.undo(other);
+    }
+    const tables = [...others].map(([code, { part }]) => [(part as { table: string }).table, code]);
+    const other_tables = tables.length > 0 ? JSON.stringify(Object.fromEntries(tables)) : undefined;
+    // What is sent for others than before is another request.
+    if (other_tables !== task.sentFor) task.keys = { ...task.keys, files: newKey() };
+    task.sentFor = other_tables;
+    const { encoding, srs } = reading;
+    const job = await this.edits.upload<ImportJob>(map.project, segments, group.files, {
+      query: { action: 1, async: 1, partial: 1, ...partQuery(task), encoding, srs },
+      fields: { ...fieldsOf(reading), ...(other_tables !== undefined && { other_tables }) },
+      progress: (part) => card.uploading(part),
+      signal,
+      key: task.keys.files,
+    });
+    for (const { id, layer } of job.others ?? []) {
+      const other = others.get(layer);
+      // Of one that was cancelled meanwhile, the layer is gone.
+      if (other && this.waiting.includes(other)) other.job = id;
+    }
+    return job.id;
+  }
+
+  /** Tables of the same files that have still to be imported. */
+  private othersOf({ group, part, made }: Task): readonly Task[] {
+    if (typeof part !== "object" || made) return [];
+    const others = this.waiting.filter(
+      (other) =>
+        other.group.files === group.files &&
+        typeof other.part === "object" &&
+        other.job === undefined &&
+        !other.made,
+    );
+    return others.slice(0, mostOthers);
+  }
+
   /** Lets its user see how it was read, and read it in another way; undefined = an image has nothing to be seen. */
   private readingOf(task: Task, { project, map }: MapId): (() => void) | undefined {
     const { files, name } = task.group;
@@ -216,7 +271,8 @@ export class Importer {
       if (!made) return;
       const segments = [map, "layers", made.layer.code, "import"];
       const again = (wanted: Reading) => {
-        Object.assign(task, { reading: wanted, keys: newKeys() });
+        // Should the one before still run, this one waits for it.
+        Object.assign(task, { reading: wanted, keys: newKeys(), job: undefined });
         this.queue(task);
         void this.work();
       };
@@ -312,9 +368,12 @@ export class Importer {
     return { project: this.events.project(), mayHide: this.events.mayHide(), names: this.events.names() };
   }
 
-  private newLayer({ project, map }: MapId, name: string, key: string): Promise<Layer> {
+  private newLayer({ project, map }: MapId, { group: { name }, keys }: Task): Promise<Layer> {
     // Above the others, as what is new should be seen.
-    return this.edits.send<Layer>(project, "POST", [map, "layers"], { body: { name, sort: 1 }, key });
+    return this.edits.send<Layer>(project, "POST", [map, "layers"], {
+      body: { name, sort: 1 },
+      key: keys.layer,
+    });
   }
 
   /** Tells what went wrong. What may pass goes on where it was; else what was made for it goes. */
