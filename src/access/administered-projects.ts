@@ -4,6 +4,7 @@ import { createProject, type NewProject, projectId } from "../catalog/projects.j
 import type { Database, Queryable } from "../storage/postgres.js";
 import { checkLogin, findMember, insertMember, setRole } from "./accounts.js";
 import { type Invitation, requireOfProjectAlone, writeInvitation } from "./invitations.js";
+import { type Operator, requireOperator } from "./operators.js";
 
 /** Projects with administrators, as operators make and change them. */
 
@@ -16,15 +17,17 @@ export interface NewAdministeredProject extends NewProject {
 
 /**
  * Makes a project with its first administrator, who chooses a password by the link that is returned.
- * @throws Failure as `createProject`; invalid_value for the login
+ * @throws Failure as `createProject`; invalid_value for the login; forbidden
  */
 export function makeProject(
   db: Database,
   { administrator, mostBytes, ...project }: NewAdministeredProject,
+  by: Operator,
 ): Promise<Invitation> {
   const login = checkLogin(administrator);
   return db.transaction(async (tx) => {
     const projectId = await createProject(tx, project);
+    await requireOperator(tx, by);
     if (mostBytes !== null) await setMostBytes(tx, projectId, mostBytes);
     const { id } = await insertMember(tx, { login, passwordHash: "", projectId, role: "admin" });
     return writeInvitation(tx, projectId, id);
@@ -34,17 +37,19 @@ export function makeProject(
 /**
  * Changes a project, and gives it an administrator who chooses a password by the link that is returned: one who has lost it, another
  * user, or somebody new.
- * @throws Failure as `changeProject`; invalid_value for the login, and for an account of several projects or an operator's
+ * @throws Failure as `changeProject`; invalid_value for the login, and for an account of several projects or an operator's; forbidden
  */
 export const changeAdministeredProject = (
   db: Database,
   code: string,
   { administrator, ...change }: ProjectChange & { readonly administrator: string | undefined },
+  by: Operator,
 ): Promise<Invitation | undefined> =>
   db.transaction(async (tx) => {
     const id = await projectId(tx, code);
     // Before the row of its disk use, as whoever changes both.
     await tx.query("select from project where id = $1 for update", [id]);
+    await requireOperator(tx, by);
     await changeProject(tx, id, change);
     return administrator === undefined ? undefined : administer(tx, id, checkLogin(administrator));
   });

@@ -1,12 +1,16 @@
+import { forbidden } from "../errors.js";
 import type { Queryable } from "../storage/postgres.js";
 import type { Session } from "./sessions.js";
 
 /** Operators: accounts that may administer the installation. Only a command makes them. */
 
+/** Whose session it is that asks. */
+export type Operator = Omit<Session, "origin">;
+
 /** Whether the session is an operator's own: not one that somebody else, or another system, has opened in that name. */
 export async function isOperator(
   db: Queryable,
-  { accountId, login, projectId, isByPassword }: Omit<Session, "origin">,
+  { accountId, login, projectId, isByPassword }: Operator,
 ): Promise<boolean> {
   if (!isByPassword) return false;
   const rows = await db.query(
@@ -16,6 +20,11 @@ export async function isOperator(
     [accountId, projectId, login],
   );
   return rows.length > 0;
+}
+
+/** To be asked again where something is changed: a request may take long to come. @throws Failure forbidden */
+export async function requireOperator(db: Queryable, session: Operator): Promise<void> {
+  if (!(await isOperator(db, session))) throw forbidden();
 }
 
 /** Invitations of the account end: one that was made before would count again when it is no operator any more. */

@@ -47,6 +47,9 @@ export function createDerived(
 
 async function createVirtual(tx: Queryable, mapId: number, layer: DerivedLayer) {
   const { sourceId } = layer;
+  // Who has the table of a layer for itself, as an import at its end, waits for the map's row then.
+  for (const id of await withSources(tx, sourceId))
+    await tx.execute(`lock table ${layerTable(id)} in access share mode`);
   await lockMap(tx, mapId);
   const geometryKind = await checkSource(tx, mapId, layer);
   const made = await insertLayer(tx, mapId, { ...layer, geometryKind });

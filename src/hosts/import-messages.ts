@@ -115,6 +115,12 @@ export interface ImportedField {
 }
 
 /**
+ * What `texts` of a row of the staging table has, beside indexes of JSON strings, for a string of another format that is one number
+ * with a decimal point and another with groups of digits, such as 1.234.
+ */
+export const markOfText = (index: number): number => -1 - index;
+
+/**
  * Notations of values in files without types. Blank texts are no values in all of them.
  *
  * - `loose`: as the API, but with spaces around, capital letters, or no digit before the point

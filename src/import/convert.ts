@@ -1,5 +1,5 @@
 import { type ColumnType, definitionOf, isText } from "../column-types/column-types.js";
-import type { Notation } from "../hosts/import-messages.js";
+import { markOfText, type Notation } from "../hosts/import-messages.js";
 import type { FileField, Matched } from "./match.js";
 
 /**
@@ -19,8 +19,11 @@ function stagedText({ index, field, column }: Staged): string {
   const text = `s.p${index}`;
   if (isText(column)) return text;
   if (field.notation !== undefined) {
-    const usual = usualText(text, field, field.notation);
-    const isDate = field.isDoubtful && field.type === "datetime" && field.notation !== "loose";
+    const usual = usualText(index, field, field.notation);
+    const isDate =
+      (field.isDoubtful || column.type !== "datetime") &&
+      field.type === "datetime" &&
+      field.notation !== "loose";
     return `nullif(${isDate ? padded(usual) : usual}, '')`;
   }
   return isText(field) && definitionOf(column).imported.fits ? `nullif(btrim(${text}), '')` : text;
@@ -38,9 +41,9 @@ export const isFilledSql = (index: number): string => `coalesce(${trimmedSql(`s.
 /** As files write values that are numbers there. */
 const plainNumber = "-?\\d+(\\.\\d+)?([eE][+-]?\\d+)?";
 
-/** SQL of a text in the notation of the API. */
-function usualText(text: string, { type, hasNumbers }: FileField, notation: Notation): string {
-  const trimmed = trimmedSql(text);
+/** SQL of the text of a property in the notation of the API. */
+function usualText(index: number, { type, hasNumbers }: FileField, notation: Notation): string {
+  const trimmed = trimmedSql(`s.p${index}`);
   switch (notation) {
     case "loose":
       if (type === "bool") return `lower(${trimmed})`;
@@ -48,19 +51,23 @@ function usualText(text: string, { type, hasNumbers }: FileField, notation: Nota
     case "decimal comma": {
       const written = `translate(${trimmed}, ', .\u00a0\u202f', '.')`;
       return hasNumbers
-        ? `case when ${trimmed} ~ '^${plainNumber}$' then ${trimmed} else ${written} end`
+        ? `case when ${trimmed} ~ '^${plainNumber}$' and not ${isTextSql(index)} then ${trimmed} else ${written} end`
         : written;
     }
     case "grouped":
       return `translate(${trimmed}, ' ,\u00a0\u202f', '')`;
     case "year first":
-      return dateText(trimmed, "(\\d{4})[./](\\d{1,2})[./](\\d{1,2})", "\\1-\\2-\\3");
+      return dateText(trimmed, "(\\d{4})([./])(\\d{1,2})\\2(\\d{1,2})", "\\1-\\3-\\4");
     case "day first":
-      return dateText(trimmed, "(\\d{1,2})[./](\\d{1,2})[./](\\d{4})", "\\3-\\2-\\1");
+      return dateText(trimmed, "(\\d{1,2})([./])(\\d{1,2})\\2(\\d{4})", "\\4-\\3-\\1");
     case "month first":
-      return dateText(trimmed, "(\\d{1,2})[./](\\d{1,2})[./](\\d{4})", "\\3-\\1-\\2");
+      return dateText(trimmed, "(\\d{1,2})([./])(\\d{1,2})\\2(\\d{4})", "\\4-\\1-\\3");
   }
 }
+
+/** SQL of whether a property that looks like a number is a text in the file, as far as it is another number then. */
+const isTextSql = (index: number): string =>
+  `coalesce(s.texts && array[${index}, ${markOfText(index)}]::smallint[], false)`;
 
 const dateText = (text: string, pattern: string, date: string): string =>
   `regexp_replace(${text}, '^${pattern},?', '${date}')`;
@@ -70,6 +77,9 @@ const padded = (text: string): string =>
   `regexp_replace(regexp_replace(${text}, '-(\\d)(?!\\d)', '-0\\1', 'g'), ' (\\d:)', ' 0\\1')`;
 
 const time = "(,? \\d{1,2}:\\d\\d(:\\d\\d(\\.\\d{1,6})?)?)?";
+const yearLast = "(\\d{1,2}\\.\\d{1,2}\\.\\d{4}|\\d{1,2}/\\d{1,2}/\\d{4})";
+/** As the API writes dates, which no other notation has: those of a file that are none of its texts, too. */
+const plainDate = "\\d{4}-\\d{1,2}-\\d{1,2}([ T].*)?";
 /** Groups of digits with one kind of sign between them: 0.125 and 1 234.567 are none with a decimal comma. */
 const groups = (sign: string): string => `[1-9]\\d{0,2}(${sign}\\d{3})+`;
 const space = "[ \u00a0\u202f]";
@@ -78,9 +88,9 @@ const exponent = "([eE][+-]?\\d{1,2})?";
 const writtenPatterns: Readonly<Partial<Record<Notation, string>>> = {
   "decimal comma": `[+-]?(${groups("\\.")}|${groups(space)}|\\d*)(,\\d+)?${exponent}`,
   grouped: `[+-]?(${groups(",")}|${groups(space)}|\\d*)(\\.\\d+)?${exponent}`,
-  "year first": `\\d{4}[./]\\d{1,2}[./]\\d{1,2}${time}`,
-  "day first": `\\d{1,2}[./]\\d{1,2}[./]\\d{4}${time}`,
-  "month first": `\\d{1,2}[./]\\d{1,2}[./]\\d{4}${time}`,
+  "year first": `(\\d{4}\\.\\d{1,2}\\.\\d{1,2}|\\d{4}/\\d{1,2}/\\d{1,2})${time}|${plainDate}`,
+  "day first": `${yearLast}${time}|${plainDate}`,
+  "month first": `${yearLast}${time}|${plainDate}`,
 };
 
 /** SQL of the value in the column's SQL type; `language` returns the placeholder of a localised value's language. */

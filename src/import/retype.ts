@@ -53,6 +53,8 @@ function requireRetypable({ code, type, localizedValue }: Column, action: Import
   throw failed("invalid_value", message, { parameter: "columns", column: code });
 }
 
+export const inUse = "The layer is in use by long reads; its columns cannot change now.";
+
 /**
  * Locks the map's row and the layer's table, whose columns are about to change.
  * @throws Failure invalid_value when derived layers use one of them; busy when somebody reads the table for long
@@ -64,8 +66,7 @@ export async function lockForRetyping(
 ): Promise<void> {
   if (retyped.length === 0) return;
   await tx.query("select lock_map_of($1)", [layerId]);
-  if (!(await lockTable(tx, layerTable(layerId))))
-    throw busy("The layer is in use by long reads; its columns cannot change now.", 5);
+  if (!(await lockTable(tx, layerTable(layerId)))) throw busy(inUse, 5);
   for (const { physical } of retyped) await lockForAlter(tx, layerId, physical);
 }
 

@@ -2,7 +2,7 @@ import { readColumns } from "../catalog/column-rows.js";
 import { withIdAlias } from "../catalog/id-alias.js";
 import { layerTable } from "../catalog/layer-table.js";
 import type { Column, ColumnConstraint } from "../catalog/state.js";
-import { Failure, failed, notFound } from "../errors.js";
+import { busy, Failure, failed, notFound } from "../errors.js";
 import type { GeometryKind } from "../geo/wkb.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { longTransaction } from "./cancellable.js";
@@ -22,7 +22,7 @@ import {
   requireSameColumns,
   reserveColumns,
 } from "./reserve-columns.js";
-import { lockForRetyping, registerTypes, retypePhysical } from "./retype.js";
+import { inUse, lockForRetyping, registerTypes, retypePhysical } from "./retype.js";
 import type { StagedImport } from "./staged-import.js";
 import { mergeObjects, replaceObjects, type WritePlan, type Written } from "./write.js";
 
@@ -152,6 +152,17 @@ interface WriteStep {
   readonly report: (done: Written) => Imported;
 }
 
+/** In the layer's own table, which nobody can read until all are written. */
+const mostRetyped = 20_000;
+
+const tooManyToRetype = ({ code }: Column) =>
+  failed(
+    "invalid_value",
+    `Layers are made from this one, so that with more than ${mostRetyped} objects an import cannot change the type of a column. ` +
+      `Change that of ${code} first.`,
+    { parameter: "columns", column: code },
+  );
+
 /**
  * Writes the objects to a new table for the layer, where that is possible.
  * @returns undefined when it is not: nothing has changed
@@ -162,15 +173,21 @@ async function writeNewTable(caller: Database, step: WriteStep): Promise<Importe
   const { layerId } = plan;
   const { file, source, timeoutMs, options } = staged;
   const replace = source.action === "replace";
-  const hasRules = constraints.length > 0 || existing.some(({ required }) => required);
+  // Of objects that all come from the file, they were checked.
+  const hasRules = !replace && (constraints.length > 0 || existing.some(({ required }) => required));
   // While the types of the layer's own table change, nobody can read it.
   const rows = retyped.length > 0 ? undefined : file.rows;
-  if (hasRules || !(await canFill(db, plan, replace, rows))) return undefined;
+  const isLong = retyped.length > 0 && file.rows > mostRetyped;
+  if (hasRules || !(await canFill(db, plan, replace, rows))) {
+    if (isLong) throw tooManyToRetype(retyped[0]!);
+    return undefined;
+  }
   const limits = { timeoutMs, signal: options.signal };
   try {
     const filled = await fillTable(db, plan, columns, limits);
     return await longTransaction(caller, limits, async (tx) => {
       const removed = await replaceTable(tx, filled, { id: layerId, existing, replace });
+      if (removed === undefined && isLong) throw busy(inUse, 5);
       if (removed === undefined) return undefined;
       await requireSameConstraints(tx, layerId, constraints);
       await registerTypes(tx, layerId, retyped);

@@ -5,6 +5,7 @@ import { measureProjects } from "../../src/catalog/disk-use.js";
 import { layerTable } from "../../src/catalog/layer-table.js";
 import { createProject } from "../../src/catalog/projects.js";
 import { startNode } from "../../src/node.js";
+import { lockWaiters } from "../support/locks.js";
 import { quietLog } from "../support/log.js";
 import { addObject, makeMap, makeStyledLayer, square } from "../support/maps.js";
 import { startServer } from "../support/server.js";
@@ -47,6 +48,35 @@ async function ask(method: string, path: string, token?: string, body?: unknown)
 await makeMap(server, "m");
 await makeStyledLayer(server, "m", "a", "#a { polygon-fill: #f00; }");
 const object = await addObject(server, "a", square(0, 0, 1), { map: "m" });
+
+t.test("who is no operator any more when the request has come changes nothing", async (t) => {
+  const demoted = async (holding: string, act: () => ReturnType<typeof ask>) => {
+    await server.sql.query("begin");
+    await server.sql.query(holding);
+    const asked = act();
+    await lockWaiters(server.sql);
+    await setOperator(db, boss.id, false);
+    await server.sql.query("rollback");
+    const { status } = await asked;
+    await setOperator(db, boss.id, true);
+    return status;
+  };
+  const change = { administrator: "friend" };
+  t.equal(
+    await demoted("select from project where code = 'p' for update", () =>
+      ask("PATCH", "projects/p/", operator, change),
+    ),
+    403,
+  );
+  t.equal(
+    await demoted("insert into project (code, languages) values ('late', '{en}')", () =>
+      ask("POST", "projects/", operator, { code: "late", ...change }),
+    ),
+    403,
+  );
+  const { rows } = await server.sql.query("select from membership where login = 'friend'");
+  t.equal(rows.length, 0);
+});
 
 t.test("an operator is who signs in as one, and nobody in an operator's name", async (t) => {
   t.same((await ask("GET", "", operator)).json, { operator: true });

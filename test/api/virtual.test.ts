@@ -284,6 +284,25 @@ t.test("a virtual layer made while its source is written is not behind", async (
   t.equal((await made).status, 200);
 });
 
+t.test("who has the source's table for itself may take the map's row", async (t) => {
+  await makeMap(server, "ended");
+  const source = await makeStyledLayer(server, "ended", "s", "#a { polygon-fill: #ff0000; }");
+  const writer = new pg.Client({ connectionString: server.database.url });
+  await writer.connect();
+  t.teardown(() => writer.end());
+  // As an import at its end.
+  await writer.query(`begin; lock table layers.l${source.id} in access exclusive mode`);
+  const made = api("POST", "ended/layers/", {
+    token: editor,
+    body: { code: "v", type: "virtual", source: { layer: "s" } },
+  });
+  await lockWaiters(sql);
+  await writer.query("set search_path = mapwright, public");
+  await writer.query("select from map where code = 'ended' for no key update nowait");
+  await writer.query("commit");
+  t.equal((await made).status, 200);
+});
+
 t.test("a virtual layer goes without its source, a map with all of it", async (t) => {
   await makeMap(server, "gone");
   const made = async (body: object) =>

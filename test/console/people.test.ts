@@ -166,7 +166,7 @@ t.test("what another administrator has changed meanwhile is told, and shown", as
   await saved(page);
 
   await api("PATCH", `members/${id}/`, { role: "admin" });
-  await page.click(".people-dialog header [aria-label='Close']");
+  await page.click(".people-dialog .dialog-header [aria-label='Close']");
   await people(page);
   const own = row(page, "admin").locator("td:nth-child(2) select");
   await own.selectOption({ label: "Editor" });

@@ -76,10 +76,10 @@ t.test("the encoding and the coordinate system of a table are shown and changed"
     await page.selectOption("#reading-encoding", "windows-1251");
     await soon(t).match(async () => (await firstRow(page)).join(" "), /Дуб 12.5 5\d\.\d+, 10\.0+/);
     await page.click(".reading-dialog .main");
-    await page.waitForSelector(".import[data-state='done']");
+    const placed = async () => (await layerOf(page)).objects[0]?.geom.coordinates.map(Math.round);
+    await soon(t).same(placed, [10, 52]);
     const { objects, columns } = await layerOf(page);
     t.equal(objects.length, 2, "in place of the others");
-    t.same(objects[0].geom.coordinates.map(Math.round), [10, 52]);
     t.same(
       columns.filter((name: string) => /имя|height/.test(name)),
       ["имя", "height"],
@@ -159,13 +159,12 @@ t.test("types and names of columns are changed in place, and columns left out", 
     await soon(t).equal(() => page.isDisabled(".reading-dialog .main"), false);
     await accessible(t, page, "with other columns", ".reading-dialog");
     await page.click(".reading-dialog .main");
-    await page.waitForSelector(".import[data-state='done']");
-    const { objects, columns } = await layerOf(page);
-    t.same(columns.filter((name: string) => !["svc_id", "geom"].includes(name)).sort(), [
-      "Menge",
-      "PLZ",
-      "felled",
-    ]);
+    const names = async () => {
+      const { columns } = await layerOf(page);
+      return columns.filter((name: string) => !["svc_id", "geom"].includes(name)).sort();
+    };
+    await soon(t).same(names, ["Menge", "PLZ", "felled"]);
+    const { objects } = await layerOf(page);
     t.match(objects[0].fields, { PLZ: "01067", Menge: 1.5, felled: "2024-04-03T00:00:00Z" });
     await page.click(".import button:has-text('How it was read')");
     await page.waitForSelector(".reading-rows th");
@@ -203,6 +202,19 @@ t.test("a small map shows where the first rows lie, and follows other coordinate
   await soon(t).same(async () => (await layerOf(page)).objects[0]?.geom.coordinates, [13.1, 52.1]);
   t.same(problems, []);
   await page.context().close();
+});
+
+t.test("shapes without a point are no obstacle", async (t) => {
+  const rows = 'n,wkt\n1,POINT EMPTY\n2,"POINT (13 52)"\n3,LINESTRING EMPTY\n';
+  const { page, problems } = await opened({ name: "Empty.csv", text: rows });
+  await soon(t).equal(() => page.locator(".reading-map path.mark").count(), 1);
+  t.equal((await firstRow(page))[0], "1");
+  await page.context().close();
+  const none = await opened({ name: "None.csv", text: "n,m,wkt\n1,2,LINESTRING EMPTY\n" });
+  t.match(await none.page.textContent(".reading-map"), "None of the first rows has a place on the earth.");
+  t.equal(await none.page.textContent(".reading-dialog .problem"), "");
+  t.same([...problems, ...none.problems], []);
+  await none.page.context().close();
 });
 
 t.test("where no row lies on the earth, the dialog says so", async (t) => {

@@ -1,5 +1,6 @@
 import t from "tap";
 import { startServer } from "../support/server.js";
+import { rowsOf, xlsxOf } from "../support/xlsx.js";
 
 /** What an import is told of the columns of a file: their types, names and notations, and which hold coordinates. */
 
@@ -27,14 +28,14 @@ interface Sent {
 /** Sends the file as a form, with what is said of its columns. */
 async function send(
   layer: string,
-  text: string,
+  text: string | Buffer,
   { name = "a.csv", columns, coordinates, query = "action=1", by = token }: Sent = {},
 ) {
   const form = new FormData();
   const given = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
   if (columns !== undefined) form.append("columns", given(columns));
   if (coordinates !== undefined) form.append("coordinates", given(coordinates));
-  form.append("file", new Blob([text]), name);
+  form.append("file", new Blob([text as never]), name);
   const answer = await fetch(`${server.url}/api/2.8/p/m/layers/${layer}/import/?${query}`, {
     method: "POST",
     headers: { "x-token": by },
@@ -356,4 +357,117 @@ t.test("coordinates come from the columns that are named", async (t) => {
   });
   const own = await send(layer, geojson, { name: "a.geojson", coordinates: ["a", "b"] });
   t.match(own, { code: "invalid_value", message: /places of its own/ });
+});
+
+t.test("a text and a number of one column are told apart", async (t) => {
+  const columns = { n: { type: "number", notation: "decimal_comma" } };
+  const sheet = rowsOf([
+    ["n", "m"],
+    [1.234, "x"],
+    [5, "x"],
+    ["1.234", "x"],
+    ["12.345", "x"],
+    ["1.234,5", "x"],
+  ]);
+  for (const [name, file] of [
+    ["a.xlsx", await xlsxOf({ sheets: { a: sheet } })],
+    [
+      "a.geojson",
+      JSON.stringify({
+        type: "FeatureCollection",
+        features: [1.234, 5, "1.234", "12.345", "1.234,5"].map((n) => ({
+          ...{ type: "Feature", geometry: null, properties: { n } },
+        })),
+      }),
+    ],
+  ] as const) {
+    const layer = await newLayer();
+    const { done } = await send(layer, file, { name, columns });
+    t.equal(done?.bad, 0, name);
+    t.same(await valuesOf(layer, "n"), [1.234, 5, 1234, 12345, 1234.5], name);
+  }
+});
+
+t.test("dates as the API writes them stand beside those in another notation", async (t) => {
+  const layer = await newLayer();
+  const rows = "d\n31.12.2024\n2024-02-01\n1/2.2024\n2024-02-01 9:30\n2024-02-30\n1/2/2024\n";
+  const columns = { d: { type: "datetime", notation: "day_first" } };
+  const { done } = await send(layer, rows, { columns, query: "action=1&partial=1" });
+  t.same(
+    done.rows.map(({ row }: any) => row),
+    [3, 5],
+  );
+  t.same(await valuesOf(layer, "d"), [
+    "2024-12-31T00:00:00Z",
+    "2024-02-01T00:00:00Z",
+    "2024-02-01T09:30:00Z",
+    "2024-02-01T00:00:00Z",
+  ]);
+  const other = await newLayer();
+  const found = "d\n1.2.2024\n31.12.2024\n";
+  await send(other, found, { columns: { d: { type: "json" } } });
+  t.same(await valuesOf(other, "d"), ["2024-02-01", "2024-12-31"], "as JSON, too");
+});
+
+/** The table that a layer's objects are in. */
+async function tableOf(layer: string): Promise<{ id: number; table: number }> {
+  const { rows } = await server.sql.query(
+    "select id::int, to_regclass('layers.l' || id)::oid::int as table from node where code = $1",
+    [layer],
+  );
+  return rows[0];
+}
+
+t.test("with many objects, readers do not wait until all are written in another type", async (t) => {
+  const layer = await newLayer();
+  const rows = (n: number) => `n,m\n${"1,2\n".repeat(n)}`;
+  await send(layer, rows(2));
+  const body = [{ type: "range", columns: ["m"], definition: [0, 5] }];
+  t.equal((await server.api("PUT", `m/layers/${layer}/constraints/`, { token: admin, body })).status, 200);
+  const { id, table: before } = await tableOf(layer);
+  const columns = (type: string) => ({ columns: { n: { type } } });
+  t.equal((await send(layer, rows(6_000), columns("string"))).status, 200);
+  t.not((await tableOf(layer)).table, before, "a layer with rules gets a new table, too");
+  t.match(await send(layer, `n,m\n${"1,9\n".repeat(6_000)}`, columns("number")), {
+    code: "constraint_violated",
+  });
+  t.same(await columnsOf(layer), { n: "string", m: "number" });
+
+  // Somebody reads it for longer than an import waits.
+  await server.sql.query("begin");
+  await server.sql.query(`select from layers.l${id} limit 1`);
+  const refused = await send(layer, rows(20_001), columns("number"));
+  await server.sql.query("rollback");
+  t.match(refused, { status: 503, code: "busy" });
+  t.equal((await objectsOf(layer)).length, 6_000, "the layer is as before");
+
+  const source = { layer, columns: ["m"] };
+  await server.api("POST", "m/layers/", { token, body: { code: "shown", type: "virtual", source } });
+  const told = await send(layer, rows(20_001), columns("number"));
+  t.match(told, { code: "invalid_value", data: { parameter: "columns" } });
+  t.match(told.message, /layers are made from/i);
+  t.equal((await send(layer, rows(20), columns("number"))).status, 200, "few are written at once");
+  await server.api("DELETE", "m/layers/shown/", { token });
+});
+
+t.test("points that are thinned by a column get another type of it", async (t) => {
+  const layer = await newLayer();
+  const rows = (kind: string) =>
+    `kind,lon,lat\n${Array.from({ length: 20_100 }, (_, n) => `${kind},${(n % 150) / 500},${Math.floor(n / 150) / 500}\n`).join("")}`;
+  await send(layer, rows("A1"));
+  const { id } = await tableOf(layer);
+  const { rows: columns } = await server.sql.query(
+    "select 'c' || id as physical from layer_column where layer_id = $1 and code = 'kind'",
+    [id],
+  );
+  const { physical } = columns[0];
+  // As a rule [kind = 'A1'] has it.
+  await server.sql.query(
+    `insert into thinning (layer_id, number, digest, bits, columns, kinds, keeps, bands)
+     values ($1, 2, 'x', $2, array[$3], array_fill(0::bigint, array[13]), array_fill(0::bigint, array[13]), '{}')`,
+    [id, `case when o$.${physical} = 'A1' then 1::bigint else 0 end`, physical],
+  );
+  const changed = await send(layer, rows("7"), { columns: { kind: { type: "number" } } });
+  t.equal(changed.status, 200, changed.message);
+  t.same(await columnsOf(layer), { kind: "number" });
 });

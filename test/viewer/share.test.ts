@@ -39,6 +39,7 @@ t.test("the dialog gives the link and the HTML of what is shown", async (t) => {
   const clipboard = () => page.evaluate<string>("navigator.clipboard.readText()");
   await page.click(".share");
   await page.waitForSelector("dialog[open]");
+  t.equal(await page.getByRole("banner").count(), 1, "the page's own, and none in it");
   await soon(t).equal(() => page.inputValue("[aria-label='Link to this view']"), page.url());
   await page.locator("dialog .copy-row .button").first().click();
   await page.waitForSelector(".toast:has-text('Link copied')");

@@ -1,5 +1,6 @@
 import { ByteSink } from "../../src/geo/byte-sink.js";
 import { type GeometryKind, sridFlag } from "../../src/geo/wkb.js";
+import { markOfText } from "../../src/hosts/import-messages.js";
 import { FieldSet, looksLikeJson } from "./fields.js";
 import { GeoJsonGeometry } from "./geojson-geometry.js";
 import { Byte } from "./json.js";
@@ -8,6 +9,9 @@ import type { Transform } from "./srs.js";
 import { WkbGeometry } from "./wkb-geometry.js";
 
 const srid = 4326;
+/** Whether a string is another number where points stand between groups of digits. */
+const isGrouped = (text: string): boolean =>
+  text.includes(".") && /^\s*[+-]?[1-9]\d{0,2}\.\d{3}\s*$/.test(text);
 /** OID of the type int2 in pg_type. */
 const smallintOid = 21;
 
@@ -36,7 +40,10 @@ export class RowEncoder {
   private hasGeometry = false;
   /** Indexes of the properties that are null in the feature; -1 = the geometry. */
   private readonly nulls = new Set<number>();
-  /** Indexes of the JSON strings that would be another value without their quotes. */
+  /**
+   * Indexes of the JSON strings that would be another value without their quotes, and marks of other strings that are another
+   * number with a decimal comma.
+   */
   private readonly texts = new Set<number>();
 
   /** @param row number of the feature in the file, from 1 */
@@ -70,7 +77,9 @@ export class RowEncoder {
    * not hold are given as text with `untyped`.
    */
   property(name: string, value: string | number | boolean | null): void {
-    this.set(this.fields.index(name), this.fields.value(name, value), false);
+    const index = this.fields.index(name);
+    this.set(index, this.fields.value(name, value), false);
+    if (typeof value === "string" && isGrouped(value)) this.texts.add(markOfText(index));
   }
 
   /** A property whose value is an object or an array, as JSON text. */
@@ -135,6 +144,7 @@ export class RowEncoder {
     this.values[index] = text;
     if (text !== undefined && isString && looksLikeJson(text)) this.texts.add(index);
     else if (this.texts.size > 0) this.texts.delete(index);
+    if (this.texts.size > 0) this.texts.delete(markOfText(index));
     if (text === undefined) this.nulls.add(index);
     else if (this.nulls.size > 0) this.nulls.delete(index);
   }

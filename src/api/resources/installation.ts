@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { changeAdministeredProject, makeProject } from "../../access/administered-projects.js";
 import type { Invitation } from "../../access/invitations.js";
-import { isOperator } from "../../access/operators.js";
+import { isOperator, requireOperator } from "../../access/operators.js";
 import type { Session } from "../../access/sessions.js";
 import {
   type InstallationProject,
@@ -9,7 +9,7 @@ import {
   installationProjects,
   layerPlaces,
 } from "../../catalog/installation-projects.js";
-import { forbidden, unauthenticated } from "../../errors.js";
+import { unauthenticated } from "../../errors.js";
 import type { Reply, Request } from "../../http/types.js";
 import type { Answered } from "../request/answer-schemas.js";
 import { tokenOf, uncached } from "../request/caller.js";
@@ -62,8 +62,10 @@ async function sessionOf(request: Request, services: Services): Promise<Session>
 }
 
 /** @throws Failure unauthenticated, forbidden */
-async function requireOperator(request: Request, services: Services): Promise<void> {
-  if (!(await isOperator(services.db, await sessionOf(request, services)))) throw forbidden();
+async function operatorOf(request: Request, services: Services): Promise<Session> {
+  const session = await sessionOf(request, services);
+  await requireOperator(services.db, session);
+  return session;
 }
 
 async function own(request: Request, services: Services): Promise<Reply> {
@@ -84,7 +86,7 @@ const shown = ({
 });
 
 async function list(request: Request, services: Services): Promise<Reply> {
-  await requireOperator(request, services);
+  await operatorOf(request, services);
   return uncached((await installationProjects(services.db)).map(shown));
 }
 
@@ -107,9 +109,9 @@ async function add(
   services: Services,
   { body }: Input<unknown, Values<typeof newProject>>,
 ): Promise<Reply> {
-  await requireOperator(request, services);
+  const operator = await operatorOf(request, services);
   const { most_bytes: mostBytes, ...project } = await body();
-  const invitation = await makeProject(services.db, { ...project, mostBytes });
+  const invitation = await makeProject(services.db, { ...project, mostBytes }, operator);
   await services.changes.propagate();
   return answerProject(services, project.code, invitation);
 }
@@ -119,11 +121,11 @@ async function change(
   services: Services,
   { body }: Input<unknown, Values<typeof projectChange>>,
 ): Promise<Reply> {
-  await requireOperator(request, services);
+  const operator = await operatorOf(request, services);
   const code = request.params.code!;
   const { name, most_bytes, administrator } = await body();
   const changed = { name, mostBytes: most_bytes, administrator };
-  const invitation = await changeAdministeredProject(services.db, code, changed);
+  const invitation = await changeAdministeredProject(services.db, code, changed, operator);
   await services.changes.propagate();
   // The other nodes read them every minute.
   if (most_bytes !== undefined) await services.fullProjects.read();
@@ -131,7 +133,7 @@ async function change(
 }
 
 async function state(request: Request, services: Services): Promise<Reply> {
-  await requireOperator(request, services);
+  await operatorOf(request, services);
   const { db, health, badLayers } = services;
   const bad = new Map(badLayers.layers.map((layer) => [layer.id, layer]));
   const [{ checks, at }, imports, places] = await Promise.all([

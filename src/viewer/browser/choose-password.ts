@@ -101,7 +101,12 @@ class PasswordDialog {
       () => this.end("closed"),
       icon("close"),
     );
-    return h("header", {}, h("div", {}, h("h2", { id: "invitation-title" }, title), h("p", {}, text)), close);
+    return h(
+      "div",
+      { class: "dialog-header" },
+      h("div", {}, h("h2", { id: "invitation-title" }, title), h("p", {}, text)),
+      close,
+    );
   }
 
   private ask(login: string): void {

@@ -54,7 +54,7 @@ export function showLightbox(pictures: readonly PictureEntry[], first: number, t
     "dialog",
     { class: "lightbox", "aria-label": t("pictures") },
     h(
-      "header",
+      "div",
       { class: "lightbox-header" },
       place,
       button(labelled(t("download")), () => pictures[at]!.download(), icon("download")),

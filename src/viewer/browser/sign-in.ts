@@ -51,8 +51,8 @@ export function showSignInDialog(
     "form",
     { class: "sign-in", novalidate: true },
     h(
-      "header",
-      {},
+      "div",
+      { class: "dialog-header" },
       h("div", {}, h("h2", { id: "sign-in-title" }, t("signIn")), h("p", {}, again?.hint ?? t("signInHint"))),
       button({ class: "icon-button", "aria-label": t("close") }, close, icon("close")),
     ),

@@ -6,7 +6,11 @@ declare
 begin
   if not holds_points('staging', filled) then return made; end if;
   for spec in
-    select * from thinning where layer_id = id_of_layer and retired_at is null and not building
+    select * from thinning t where layer_id = id_of_layer and retired_at is null and not building
+      -- It goes with a column that gets another type, which its expressions do not fit.
+      and not exists (select from pg_attribute was join pg_attribute will using (attname)
+        where was.attrelid = to_regclass('layers.l' || id_of_layer) and will.attrelid = to_regclass(format('staging.%I', filled))
+          and attname = any(t.columns) and was.atttypid <> will.atttypid)
     union all select (plain_thinning(id_of_layer)).*
       where not exists (select from thinning where layer_id = id_of_layer and retired_at is null and not building)
   loop

@@ -16,8 +16,8 @@ export function showDialog(
     "dialog",
     { class: "card dialog tool-dialog", "aria-labelledby": id },
     h(
-      "header",
-      {},
+      "div",
+      { class: "dialog-header" },
       h("h2", { id }, title),
       button(
         { class: "icon-button", "aria-label": t("close"), title: t("close") },

@@ -108,8 +108,8 @@ function choosePaper({ t }: Locale, title: string): Promise<{ title: string; pap
     "form",
     { class: "sign-in" },
     h(
-      "header",
-      {},
+      "div",
+      { class: "dialog-header" },
       h("h2", { id: "print-heading" }, t("print")),
       button({ class: "icon-button", "aria-label": t("close") }, () => dialog.close(), icon("close")),
     ),

@@ -27,7 +27,7 @@ export class PlacesMap {
 
   /** @param isWanted whether places are to be expected */
   show({ bbox, features }: Preview, isWanted: boolean): void {
-    const shapes = features.flatMap(({ geom }) => (geom ? [geom as GeoJSON.Geometry] : []));
+    const shapes = features.flatMap(({ geom }) => (geom && hasPlace(geom) ? [geom as GeoJSON.Geometry] : []));
     this.element.hidden = shapes.length === 0 && !isWanted;
     this.element.classList.toggle("empty", shapes.length === 0);
     if (shapes.length === 0) {
@@ -81,6 +81,13 @@ export class PlacesMap {
       );
     return h("div", { class: "reading-zooms" }, one("zoomIn", "plus", 1), one("zoomOut", "minus", -1));
   }
+}
+
+/** Whether a shape has a position. */
+function hasPlace(geom: object): boolean {
+  const { coordinates, geometries } = geom as { coordinates?: unknown; geometries?: readonly object[] };
+  if (geometries) return geometries.some(hasPlace);
+  return Array.isArray(coordinates) && coordinates.flat(4).length > 0;
 }
 
 const within = (lat: number): number => Math.max(-mostLat, Math.min(mostLat, lat));

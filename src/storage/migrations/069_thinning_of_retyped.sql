@@ -1,0 +1,3 @@
+-- expands
+-- functions: afce04ac3cbfed76b70d184e33277ff7
+-- An import that gives a column another type makes no thinnings by that column beside the table of its objects.
