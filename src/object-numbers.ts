@@ -4,8 +4,9 @@ export class ObjectNumbers {
   private last = 0;
 
   of(one: object): number {
-    const known = this.numbers.get(one) ?? ++this.last;
-    this.numbers.set(one, known);
-    return known;
+    const known = this.numbers.get(one);
+    if (known !== undefined) return known;
+    this.numbers.set(one, ++this.last);
+    return this.last;
   }
 }

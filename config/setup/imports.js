@@ -45,6 +45,7 @@ const order = [
     "src/storage/partial-cursor",
     "src/storage/session-settings",
     "src/storage/transaction-settings",
+    "src/storage/whole-file",
   ],
   ["src/hosts/messages", "src/queues"],
   ["src/storage", "src/hosts"],

@@ -3,35 +3,25 @@ import { type Column, isId, type LayerNode } from "../catalog/state.js";
 import { definitionOf, hasValues, isText } from "../column-types/column-types.js";
 import { type Failure, failed, Reasons } from "../errors.js";
 import { didYouMean } from "../near-name.js";
+import { onceForEach } from "../once.js";
 import type { Values } from "./sql.js";
 
 /** How a layer's columns are read: which have values, and the SQL of a value as JSON and for comparison. */
 
 export type { Languages };
 
-const valueColumnsCache = new WeakMap<LayerNode, readonly Column[]>();
-
 /** Every column with values, in the layer's order; the same array for the same layer. */
-export function valueColumns(layer: LayerNode): readonly Column[] {
-  let columns = valueColumnsCache.get(layer);
-  if (!columns) {
-    columns = layer.columns.filter(hasValues);
-    valueColumnsCache.set(layer, columns);
-  }
-  return columns;
-}
+export const valueColumns = onceForEach(({ columns }: LayerNode): readonly Column[] =>
+  columns.filter(hasValues),
+);
 
-const columnsByCode = new WeakMap<Pick<LayerNode, "columns">, ReadonlyMap<string, Column>>();
+const columnsByCode = onceForEach(
+  ({ columns }: Pick<LayerNode, "columns">) => new Map(columns.map((column) => [column.code, column])),
+);
 
 /** The column with that code, or undefined. */
-export function findColumn(layer: Pick<LayerNode, "columns">, code: string): Column | undefined {
-  let columns = columnsByCode.get(layer);
-  if (!columns) {
-    columns = new Map(layer.columns.map((column) => [column.code, column]));
-    columnsByCode.set(layer, columns);
-  }
-  return columns.get(code);
-}
+export const findColumn = (layer: Pick<LayerNode, "columns">, code: string): Column | undefined =>
+  columnsByCode(layer).get(code);
 
 /**
  * The columns with these codes, without duplicates and in the order of the codes. Geometry and title columns are left out:

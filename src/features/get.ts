@@ -1,4 +1,5 @@
 import type { LayerNode } from "../catalog/state.js";
+import { onceForEach } from "../once.js";
 import type { Lookup } from "../storage/lookups.js";
 import type { Queryable } from "../storage/postgres.js";
 import { valueColumns } from "./column-sql.js";
@@ -66,16 +67,12 @@ export async function getObject(
 }
 
 /** Batched lookups of whole objects by layer and shape, cached because building the SQL costs more than running it. */
-const lookups = new WeakMap<LayerNode, Map<string, Lookup>>();
+const lookups = onceForEach((_: LayerNode) => new Map<string, Lookup>());
 const shapesPerLayer = 32;
 
 function wholeObjectLookup(layer: LayerNode, shape: ObjectRequest): Lookup {
   const { bbox, languages, readable, comparesVersion } = shape;
-  let shapes = lookups.get(layer);
-  if (!shapes) {
-    shapes = new Map();
-    lookups.set(layer, shapes);
-  }
+  const shapes = lookups(layer);
   const key = `${bbox}/${comparesVersion ?? false}/${readable ? languages.main : ""}/${languages.own}`;
   let lookup = shapes.get(key);
   if (!lookup) {

@@ -1,9 +1,8 @@
-import { randomBytes } from "node:crypto";
-import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat } from "node:fs/promises";
+import { type FileHandle, mkdir, open, readdir, rm, rmdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Log } from "../log.js";
-import { removeQuietly } from "../remove-quietly.js";
 import type { BlobStore } from "../storage/blob-store.js";
+import { partSuffix, writeWholeFile } from "../storage/whole-file.js";
 import type { PictureFormat } from "./messages.js";
 
 /**
@@ -24,7 +23,6 @@ export interface PictureName {
 }
 
 const formats: readonly PictureFormat[] = ["png", "jpeg", "webp", "gif"];
-const partSuffix = ".part";
 /** A file that is being written longer than this was left by a process that ended. */
 const abandonedPartMs = 3_600_000;
 /** The time of last use is kept to this precision, so that reading rarely writes. */
@@ -58,7 +56,8 @@ export class PictureFiles {
     if (sizeOnDisk(bytes.length) > this.bytes / 8) return;
     const path = join(this.folderOf(blob), `${tag}.${format}`);
     try {
-      await writeWhole(path, bytes);
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      await writeWholeFile([bytes], path);
     } catch (error) {
       this.log.warn({ err: error }, "a resized picture could not be kept on disk");
       return;
@@ -157,23 +156,4 @@ async function markUsed(handle: FileHandle): Promise<void> {
   const now = Date.now();
   const { mtimeMs } = await handle.stat();
   if (now - mtimeMs > usePrecisionMs) await handle.utimes(now / 1_000, now / 1_000);
-}
-
-/** Writes a file that has its name when all of it is on disk. */
-async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const part = `${path}.${randomBytes(6).toString("hex")}${partSuffix}`;
-  try {
-    const handle = await open(part, "wx", 0o600);
-    try {
-      await handle.writeFile(bytes);
-      await handle.datasync();
-    } finally {
-      await handle.close();
-    }
-    await rename(part, path);
-  } catch (error) {
-    await removeQuietly(part);
-    throw error;
-  }
 }

@@ -1,3 +1,4 @@
+import { onceForEach } from "../once.js";
 import { type AllowedProperties, allowedMap, allowedStyle, allowedSymbolizers } from "./allowed.js";
 import { bufferPixelsOf, transformBuffer } from "./buffer-size.js";
 import { collectFields, printExpression } from "./expression.js";
@@ -284,14 +285,10 @@ class Checker {
 
 const isSymbolizerType = (name: string): name is SymbolizerType => Object.hasOwn(allowedSymbolizers, name);
 
-const propertyMaps = new WeakMap<AllowedProperties, ReturnType<typeof invert>>();
-const invert = (allowed: AllowedProperties) =>
-  new Map(Object.entries(allowed).map(([name, { attribute, value }]) => [attribute, { name, value }]));
-function propertiesByAttribute(allowed: AllowedProperties): ReturnType<typeof invert> {
-  const map = propertyMaps.get(allowed) ?? invert(allowed);
-  propertyMaps.set(allowed, map);
-  return map;
-}
+const propertiesByAttribute = onceForEach(
+  (allowed: AllowedProperties) =>
+    new Map(Object.entries(allowed).map(([name, { attribute, value }]) => [attribute, { name, value }])),
+);
 
 function inProperty<T>(property: string, work: () => T): T {
   try {

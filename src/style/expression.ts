@@ -4,6 +4,16 @@
  */
 
 export type ComparisonOperator = "=" | "!=" | "<" | "<=" | ">" | ">=";
+
+/** What a comparison is when its sides change places. */
+export const mirrored: Readonly<Record<ComparisonOperator, ComparisonOperator>> = {
+  "=": "=",
+  "!=": "!=",
+  "<": ">",
+  "<=": ">=",
+  ">": "<",
+  ">=": "<=",
+};
 export type ArithmeticOperator = "+" | "-" | "*" | "/" | "%";
 
 export type Expression =

@@ -1,4 +1,4 @@
-import type { ComparisonOperator, Expression } from "./expression.js";
+import { type ComparisonOperator, type Expression, mirrored } from "./expression.js";
 import { parseExpression } from "./expression-parser.js";
 import { StyleError } from "./lexer.js";
 
@@ -52,15 +52,6 @@ function condition(expression: Expression, columnOf: ColumnLookup): string | und
       return undefined;
   }
 }
-
-const mirrored: Readonly<Record<ComparisonOperator, ComparisonOperator>> = {
-  "=": "=",
-  "!=": "!=",
-  "<": ">",
-  "<=": ">=",
-  ">": "<",
-  ">=": "<=",
-};
 
 /** A comparison of a column with a literal. */
 function comparison(

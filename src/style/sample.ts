@@ -1,4 +1,4 @@
-import type { ComparisonOperator, Expression } from "./expression.js";
+import { type ComparisonOperator, type Expression, mirrored } from "./expression.js";
 
 /** A made-up object that a filter selects, to draw the symbols of legends with, and which filters select it. */
 
@@ -46,15 +46,6 @@ interface ConstantComparison {
   readonly operator: ComparisonOperator;
   readonly constant: SampleValue;
 }
-
-const mirrored: Readonly<Record<ComparisonOperator, ComparisonOperator>> = {
-  "=": "=",
-  "!=": "!=",
-  "<": ">",
-  "<=": ">=",
-  ">": "<",
-  ">=": "<=",
-};
 
 /** A comparison of a column, or of the type of the geometry, with a constant, in this order; undefined = another one. */
 export function comparisonOf(

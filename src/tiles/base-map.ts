@@ -1,4 +1,5 @@
 import type { BaseMap, MapState } from "../catalog/state.js";
+import { onceForEach } from "../once.js";
 
 /** The built-in base map and its looks. */
 
@@ -16,17 +17,13 @@ export type BaseMapLooks = Readonly<
 export const baseMapStyleOf = (baseMap: BaseMap): BaseMapStyle =>
   (baseMap.kind === "builtin" && baseMap.style) || "light";
 
-const restyled = new WeakMap<MapState, Map<BaseMapStyle, MapState>>();
+const restyled = onceForEach((_: MapState) => new Map<BaseMapStyle, MapState>());
 
 /** The base map in a look: the same snapshot each time, as plans are kept by it. */
 export function baseMapIn(style: BaseMapStyle, map: MapState): MapState {
   const look = style === "light" ? undefined : (map.json.looks as Partial<BaseMapLooks> | undefined)?.[style];
   if (!look) return map;
-  let known = restyled.get(map);
-  if (!known) {
-    known = new Map();
-    restyled.set(map, known);
-  }
+  const known = restyled(map);
   const found = known.get(style) ?? { ...map, ...withLook(map, look) };
   known.set(style, found);
   return found;

@@ -3,7 +3,7 @@ import { type Source, unchangedSince } from "../changes/count.js";
 import type { LayerVersion } from "../changes/layer-version.js";
 import { topScaleDenominator } from "../geo/tile.js";
 import type { MapSource } from "../hosts/messages.js";
-import { onceForEach } from "../once.js";
+import { onceAsked, onceForEach } from "../once.js";
 import type { Pause } from "../queues/slices.js";
 import { digest, layerTexts, type MapnikLayer, mapSource } from "../style/mapnik-xml.js";
 import type { CompiledStyle, MapProperties, Rule, Style } from "../style/model.js";
@@ -13,7 +13,6 @@ import { datasource, lastLevelZoom } from "./datasource.js";
 import { markersAsDots, markersAsDotsWithRoom } from "./dots.js";
 import type { ImagePart } from "./image-part.js";
 import type { MissingLayer } from "./missing-layer.js";
-import { onFirstCall } from "./on-first-call.js";
 import { rasterDatasources, rasterStyle } from "./raster-drawing.js";
 import { appliesAt, appliesFrom } from "./thinning.js";
 
@@ -262,7 +261,7 @@ export function buildParts(styledMap: StyledMap, options: PartsOptions): MapDraw
       parts.push({
         kind: "map",
         map: source(false),
-        mapAtAntimeridian: onFirstCall(async () => {
+        mapAtAntimeridian: onceAsked(async () => {
           await prepareParts(
             { ...styledMap, layers: styled },
             { collides, atAntimeridian: true },

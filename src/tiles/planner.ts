@@ -18,6 +18,7 @@ import { Failure } from "../errors.js";
 import type { RasterService } from "../external/requests.js";
 import type { RasterServices } from "../external/services.js";
 import type { CompileRequest } from "../hosts/messages.js";
+import { ObjectNumbers } from "../object-numbers.js";
 import type { Pause, Slices } from "../queues/slices.js";
 import type { StyleCompiler } from "../style/compiler.js";
 import type { CompiledStyle, MapProperties } from "../style/model.js";
@@ -118,9 +119,8 @@ interface CachedPlan {
 export class Planner {
   private readonly plans: LRUCache<string, CachedPlan>;
   private readonly pending = new Map<string, Promise<Plan>>();
-  /** Ids of snapshots of maps, for cache keys. */
-  private readonly snapshotIds = new WeakMap<MapState, number>();
-  private lastSnapshotId = 0;
+  /** Of maps, for cache keys. */
+  private readonly snapshots = new ObjectNumbers();
 
   constructor(private readonly options: PlannerOptions) {
     this.plans = new LRUCache({
@@ -166,8 +166,8 @@ export class Planner {
     const inputs = await this.inputsOf(map, caller, address);
     const { base, layers, language } = inputs;
     const key = [
-      this.snapshotId(map),
-      base ? this.snapshotId(base) : Number(inputs.hasBase),
+      this.snapshots.of(map),
+      base ? this.snapshots.of(base) : Number(inputs.hasBase),
       Number(inputs.hasBackground),
       inputs.z,
       inputs.scale,
@@ -421,15 +421,6 @@ export class Planner {
         return undefined;
       throw error;
     }
-  }
-
-  private snapshotId(map: MapState): number {
-    let id = this.snapshotIds.get(map);
-    if (id === undefined) {
-      id = ++this.lastSnapshotId;
-      this.snapshotIds.set(map, id);
-    }
-    return id;
   }
 }
 

@@ -25,6 +25,20 @@ export interface ChartShapes {
   readonly numbers?: string | undefined;
 }
 
+/** The rules of a column whose part of a chart is an area. */
+export function areaOfPart({ settings, classes }: ValuedVisualization): ChartShapes["rules"] {
+  const border = borderOf(settings);
+  return (part, color) => [
+    {
+      filter: `[part$]=${part}`,
+      symbolizers: [
+        symbolizer("PolygonSymbolizer", { fill: color, "fill-opacity": classes.opacity as number }),
+        ...(border ? [symbolizer("LineSymbolizer", border)] : []),
+      ],
+    },
+  ];
+}
+
 export function drawCharts(chart: ValuedVisualization, shapes: ChartShapes): VisualDrawing {
   const { layer, settings, classes } = chart;
   const most = Math.max(1, ...sizesOf(classes));

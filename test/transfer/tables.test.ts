@@ -350,8 +350,9 @@ t.test("a file is sent once for several layers", async (t) => {
     t.equal(answered, status, JSON.stringify(parameters).slice(0, 80));
     t.match(json.message ?? "", message);
   }
-  const { db } = server.nodes[0]!.services;
+  const { db, changes } = server.nodes[0]!.services;
   await setGrant(db, { project: "p", map: "m", layer: "roads", login: "editor" }, 0);
+  await changes.propagate();
   const forbidden = await send({ async: "1", table: "trees", other_tables: '{"roads": "roads"}' });
   t.equal(forbidden.status, 403, "each of the layers must be one that its user may edit");
 });

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Caller, LayerNode } from "../../catalog/state.js";
 import type { ObjectText } from "../../features/get.js";
 import type { Reply } from "../../http/types.js";
+import { onceForEach } from "../../once.js";
 import { callerHeaders } from "../request/caller.js";
 
 /** ETags of objects: of their rows' versions, which writes compare with those of If-Match. */
@@ -16,14 +17,7 @@ export function taggedObject(caller: Caller, layer: LayerNode, { json, version }
   };
 }
 
-const columnsTags = new WeakMap<LayerNode, string>();
-
 /** Hash of the layer's columns, on which the representation of an object depends, too. */
-function columnsTag(layer: LayerNode): string {
-  let tag = columnsTags.get(layer);
-  if (tag === undefined) {
-    tag = createHash("sha256").update(JSON.stringify(layer.columns)).digest("base64url").slice(0, 8);
-    columnsTags.set(layer, tag);
-  }
-  return tag;
-}
+const columnsTag = onceForEach(({ columns }: LayerNode) =>
+  createHash("sha256").update(JSON.stringify(columns)).digest("base64url").slice(0, 8),
+);

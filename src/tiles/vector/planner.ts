@@ -6,12 +6,13 @@ import type { ChangeLog } from "../../changes/change-log.js";
 import type { ChangeCount } from "../../changes/count.js";
 import type { LayerVersion } from "../../changes/layer-version.js";
 import { Failure } from "../../errors.js";
+import { ObjectNumbers } from "../../object-numbers.js";
+import { onceAsked } from "../../once.js";
 import type { Pause, Slices } from "../../queues/slices.js";
 import { type StyleCompiler, StyleTimeout } from "../../style/compiler.js";
 import { isVisualized } from "../../visual/style.js";
 import { mapAtOnce } from "../at-once.js";
 import type { MissingLayer } from "../missing-layer.js";
-import { onFirstCall } from "../on-first-call.js";
 import { digest, isPlanCurrent, type TilePlan } from "../plan.js";
 import { drawnLayers } from "../selection.js";
 import type { VectorAddress } from "./address.js";
@@ -64,9 +65,8 @@ const planBytes = 1_000;
 export class VectorPlanner {
   private readonly plans: LRUCache<string, CachedPlan>;
   private readonly pending = new Map<string, Promise<VectorPlan>>();
-  /** Ids of snapshots of maps, for cache keys. */
-  private readonly snapshotIds = new WeakMap<MapState, number>();
-  private lastSnapshotId = 0;
+  /** Of maps, for cache keys. */
+  private readonly snapshots = new ObjectNumbers();
 
   constructor(private readonly options: VectorPlannerOptions) {
     this.plans = new LRUCache({
@@ -83,7 +83,7 @@ export class VectorPlanner {
     const { languages } = map.project;
     // Unknown languages are the main one, and share its plan.
     const language = languages.find((known) => known === address.language) ?? languages[0];
-    const key = `${this.snapshotId(map)} ${z} ${language} ${layers.map(({ id }) => id).join(",")}`;
+    const key = `${this.snapshots.of(map)} ${z} ${language} ${layers.map(({ id }) => id).join(",")}`;
     const isKept = (known?: VectorPlan) => known?.epoch === changes.epoch && isPlanCurrent(known);
     const known = this.plans.get(key)?.plan;
     if (known && isKept(known)) return known;
@@ -186,15 +186,6 @@ export class VectorPlanner {
       if (changes.epoch === epoch) return { epoch, versions };
     }
   }
-
-  private snapshotId(map: MapState): number {
-    let id = this.snapshotIds.get(map);
-    if (id === undefined) {
-      id = ++this.lastSnapshotId;
-      this.snapshotIds.set(map, id);
-    }
-    return id;
-  }
 }
 
 interface CachedPlan {
@@ -241,7 +232,7 @@ async function assemble(all: Assembly, missing: readonly MissingLayer[] = []): P
     hashes.push(hashOf(statement));
     await pause();
   }
-  const statementsAtAntimeridian = onFirstCall(() => inPieces(true, layersPerStatement));
+  const statementsAtAntimeridian = onceAsked(() => inPieces(true, layersPerStatement));
   let last: { readonly key: string; readonly plan: Promise<VectorPlan> } | undefined;
   return {
     key: digest(`${vectorsVersion} ${hashes.join(" ")}`),

@@ -1,4 +1,5 @@
 import { maxZoom, topScaleDenominator } from "../../geo/tile.js";
+import { onceForEach } from "../../once.js";
 import type { CompiledStyle } from "../../style/model.js";
 
 /** From the first to the last zoom at which a layer is in tiles. */
@@ -9,15 +10,11 @@ export interface ZoomRange {
 
 export const allZooms: ZoomRange = { min: 0, max: maxZoom };
 
-/** Layers share styles, and maps are asked for again. */
-const known = new WeakMap<CompiledStyle, ZoomRange>();
-
-/** The zooms at which the style draws something. A style that draws nothing at all says nothing about zooms: all of them. */
-export function zoomsOf(style: CompiledStyle): ZoomRange {
-  const found = known.get(style) ?? findZooms(style);
-  known.set(style, found);
-  return found;
-}
+/**
+ * The zooms at which the style draws something. A style that draws nothing at all says nothing about zooms: all of them. Kept, as
+ * layers share styles and maps are asked for again.
+ */
+export const zoomsOf = onceForEach(findZooms);
 
 function findZooms({ styles }: CompiledStyle): ZoomRange {
   const rules = styles.flatMap((style) => style.rules).filter(({ symbolizers }) => symbolizers.length > 0);

@@ -1,7 +1,6 @@
 import { sizedBy, squareItems } from "../chart-sizes.js";
-import { chartBox, drawCharts, heightSql, scaleSql, valuesOfCharts } from "../chart-sql.js";
+import { areaOfPart, chartBox, drawCharts, heightSql, scaleSql, valuesOfCharts } from "../chart-sql.js";
 import { chart, columnsIn, labelled, scaleQuestion } from "../charts.js";
-import { borderOf, symbolizer } from "../drawing.js";
 import type { VisualKind } from "../kind.js";
 import type { Range } from "../values.js";
 
@@ -14,23 +13,14 @@ export const bars: VisualKind = {
   sizedBy,
   sizes: squareItems,
   draw: (visualization) => {
-    const { settings, classes, values } = visualization;
+    const { classes, values } = visualization;
     const [least, most] = values.axis ?? [0, 1];
     // Bars begin at 0, above or below which they rise.
     const axis: Range = [Math.min(0, least), Math.max(0, most)];
-    const border = borderOf(settings);
     return drawCharts(visualization, {
       sql: `${classes.showScale ? `${scaleSql(heightOfZero(axis))} union all ` : ""}${barsSql(columnsIn(classes).length, axis)}`,
       shares: false,
-      rules: (part, color) => [
-        {
-          filter: `[part$]=${part}`,
-          symbolizers: [
-            symbolizer("PolygonSymbolizer", { fill: color, "fill-opacity": classes.opacity as number }),
-            ...(border ? [symbolizer("LineSymbolizer", border)] : []),
-          ],
-        },
-      ],
+      rules: areaOfPart(visualization),
     });
   },
 };

@@ -1,7 +1,6 @@
 import { sizedBy, sizeItems } from "../chart-sizes.js";
-import { drawCharts, valuesOfCharts } from "../chart-sql.js";
+import { areaOfPart, drawCharts, valuesOfCharts } from "../chart-sql.js";
 import { chart, sizeQuestion } from "../charts.js";
-import { borderOf, symbolizer } from "../drawing.js";
 import type { VisualKind } from "../kind.js";
 
 /** Pie chart on each object: the shares of some columns. */
@@ -12,21 +11,12 @@ export const pies: VisualKind = {
   sizedBy,
   sizes: sizeItems,
   draw: (visualization) => {
-    const { settings, classes } = visualization;
-    const border = borderOf(settings);
+    const { classes } = visualization;
     return drawCharts(visualization, {
       sql: classes.showScale ? `${ring} union all ${sectors}` : sectors,
       numbers: classes.showScale === true ? numbers : undefined,
       shares: true,
-      rules: (part, color) => [
-        {
-          filter: `[part$]=${part}`,
-          symbolizers: [
-            symbolizer("PolygonSymbolizer", { fill: color, "fill-opacity": classes.opacity as number }),
-            ...(border ? [symbolizer("LineSymbolizer", border)] : []),
-          ],
-        },
-      ],
+      rules: areaOfPart(visualization),
     });
   },
 };

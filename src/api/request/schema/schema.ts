@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Failure } from "../../../errors.js";
+import { onceForEach } from "../../../once.js";
 
 /**
  * Schemas of requests. The zod schemas validate and convert members, and the JSON Schema (2020-12) of the OpenAPI
@@ -106,17 +107,11 @@ export interface ObjectSchema extends JsonSchema {
   readonly required?: readonly string[];
 }
 
-/** Cached, because generating those of all operations takes some 40 ms. */
-const objectSchemas = new WeakMap<Members, ObjectSchema>();
-
-/** The schema of an object with these members; additional ones are allowed and ignored. */
-export function objectSchema(members: Members): ObjectSchema {
-  const known = objectSchemas.get(members);
-  if (known) return known;
-  const made = jsonSchema(z.object(members)) as ObjectSchema;
-  objectSchemas.set(members, made);
-  return made;
-}
+/**
+ * The schema of an object with these members; additional ones are allowed and ignored. Kept, because generating those of all
+ * operations takes some 40 ms.
+ */
+export const objectSchema = onceForEach((members: Members) => jsonSchema(z.object(members)) as ObjectSchema);
 
 const pathOf = (name: string): string => `#/components/schemas/${name}`;
 
