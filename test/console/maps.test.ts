@@ -89,7 +89,7 @@ t.test("the address has what part of the map is seen, for a reload, the way back
   await page.reload();
   await page.waitForSelector(".chooser-title:has-text('Wide')");
   t.match(page.url(), there);
-  t.equal(await shown(), scale, "it is seen again");
+  await soon(t).equal(shown, scale, "it is seen again");
   await page.locator(".leaflet-control-zoom-in, [aria-label='Zoom in']").first().click();
   await soon(t).match(() => page.url(), /z=10&/);
   await page.click(".to-home");
