@@ -199,6 +199,22 @@ t.test("names are written on while the tree is loaded", async (t) => {
   await page.context().close();
 });
 
+t.test("who is at a button of a row stays there when others change the tree", async (t) => {
+  const page = await opened("stays", "roads", "rails");
+  const label = () => page.evaluate("document.activeElement?.getAttribute('aria-label')");
+  for (const [control, name] of [
+    [".tree-menu", "paths"],
+    ["input", "ways"],
+  ] as const) {
+    await row(page, "roads").locator(control).focus();
+    const before = await label();
+    await server.api("PATCH", "stays/layers/rails/", { token, body: { parent_id: 0, name } });
+    await row(page, name).waitFor();
+    t.equal(await label(), before);
+  }
+  await page.context().close();
+});
+
 t.test("publishing changes nothing that was chosen before", async (t) => {
   const page = await opened("chosen", "a", "b");
   const isPublic = async () => (await server.api("GET", "chosen/", { token })).json.has_publication;

@@ -242,7 +242,7 @@ export class OpenMap {
     style.renewed(this.chosen);
     objects.renewed(tree);
     if (focused !== undefined) {
-      rows.focus(focused);
+      rows.focus(focused.id, focused.control);
       this.keepFocus();
     }
     this.showTiles();

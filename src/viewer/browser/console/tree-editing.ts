@@ -34,6 +34,16 @@ const steps: Readonly<Record<string, Step>> = {
   ArrowLeft: "out",
 };
 
+/** A control of the row of an element: its place among those of the row; -1 = another thing of it. */
+interface RowPlace {
+  readonly id: number;
+  readonly control: number;
+}
+
+const controlsOf = (row: HTMLElement): HTMLElement[] => [
+  ...row.querySelectorAll<HTMLElement>("button, input"),
+];
+
 export class EditableTree implements TreeEditing {
   readonly empty: string;
   private readonly status = h("span", { class: "visually-hidden", role: "status" });
@@ -85,9 +95,11 @@ export class EditableTree implements TreeEditing {
     return this.endRename !== undefined || this.isDragging;
   }
 
-  /** The element whose row has the focus. */
-  get focused(): number | undefined {
-    for (const [id, { row }] of this.rows) if (row.contains(document.activeElement)) return id;
+  /** What has the focus in the tree. */
+  get focused(): RowPlace | undefined {
+    for (const [id, { row }] of this.rows)
+      if (row.contains(document.activeElement))
+        return { id, control: controlsOf(row).indexOf(document.activeElement as HTMLElement) };
     return undefined;
   }
 
@@ -180,10 +192,12 @@ export class EditableTree implements TreeEditing {
     this.mark(this.chosen, true);
   }
 
-  /** Gives the focus to the row of an item. */
-  focus(id: number): void {
+  /** Gives the focus to the row of an item. @param control which of its buttons and switches; default: its name */
+  focus(id: number, control?: number): void {
     this.make(id);
-    this.rows.get(id)?.choose.focus();
+    const row = this.rows.get(id);
+    const wanted = row && control !== undefined ? controlsOf(row.row)[control] : undefined;
+    (wanted ?? row?.choose)?.focus();
   }
 
   private mark(id: number | undefined, isChosen: boolean): void {
