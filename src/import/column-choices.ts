@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { ValueType } from "../column-types/column-types.js";
-import { failed } from "../errors.js";
 import type { Notation } from "../hosts/import-messages.js";
 import { wrongValue } from "../wrong-value.js";
+import { jsonOf, refuseParameter } from "./json-parameter.js";
 
 /** What an import is told of the properties of a file, as the parameters `columns` and `coordinates` have it. */
 
@@ -70,7 +70,7 @@ const choiceSchema = z.strictObject(
 /** @throws Failure invalid_value */
 export function readColumnChoices(text: string): ColumnChoices {
   const refuse = (problem: string) => refuseParameter("columns", problem);
-  const given = parsed(text);
+  const given = jsonOf(text);
   if (typeof given !== "object" || given === null || Array.isArray(given))
     throw refuse('must be a JSON object, such as {"name in the file": {"type": "string"}}');
   const entries = Object.entries(given);
@@ -108,7 +108,7 @@ function withNotation(
  * @throws Failure invalid_value
  */
 export function readCoordinateNames(text: string): readonly string[] {
-  const read = z.array(z.string().max(longestName)).max(2).safeParse(parsed(text));
+  const read = z.array(z.string().max(longestName)).max(2).safeParse(jsonOf(text));
   if (!read.success)
     throw refuseParameter(
       "coordinates",
@@ -119,16 +119,4 @@ export function readCoordinateNames(text: string): readonly string[] {
   return read.data;
 }
 
-/** Undefined = it is no JSON. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 const quoted = (name: string): string => `"${name.slice(0, 100)}"`;
-
-const refuseParameter = (parameter: string, problem: string) =>
-  failed("invalid_value", `${parameter} ${problem}.`, { parameter });

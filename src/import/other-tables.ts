@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { failed } from "../errors.js";
+import { jsonOf, refuseParameter } from "./json-parameter.js";
 
 /** Tables of a file that go to other layers than the one that it was sent to, as the parameter `other_tables` has them. */
 
@@ -10,7 +10,7 @@ const tables = z.record(z.string().min(1).max(1_000), z.string().max(200));
 
 /** @returns codes of layers by names of tables; @throws Failure invalid_value */
 export function readOtherTables(text: string): ReadonlyMap<string, string> {
-  const read = tables.safeParse(parsed(text));
+  const read = tables.safeParse(jsonOf(text));
   if (!read.success)
     throw refuse('must be a JSON object of layers by tables, such as {"roads": "layer2", "parks": "layer3"}');
   const entries = Object.entries(read.data);
@@ -18,17 +18,7 @@ export function readOtherTables(text: string): ReadonlyMap<string, string> {
   return new Map(entries);
 }
 
-/** Undefined = it is no JSON. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-const parameter = "other_tables";
-const refuse = (problem: string) => failed("invalid_value", `${parameter} ${problem}.`, { parameter });
+const refuse = (problem: string) => refuseParameter("other_tables", problem);
 
 /**
  * Whether they can go beside one another.

@@ -1,5 +1,5 @@
 import pg from "pg";
-import t from "tap";
+import t, { type Test } from "tap";
 import { emptyBins } from "../support/bin.js";
 import { lockWaiters } from "../support/locks.js";
 import { addObject, makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
@@ -265,12 +265,18 @@ t.test("columns stay while a layer shows them or filters by them", async (t) => 
   }
 });
 
-t.test("a virtual layer made while its source is written is not behind", async (t) => {
-  await makeMap(server, "race");
-  const source = await makeStyledLayer(server, "race", "s", "#a { polygon-fill: #ff0000; }");
+/** A connection of its own, for a transaction beside others. */
+async function newWriter(t: Test): Promise<pg.Client> {
   const writer = new pg.Client({ connectionString: server.database.url });
   await writer.connect();
   t.teardown(() => writer.end());
+  return writer;
+}
+
+t.test("a virtual layer made while its source is written is not behind", async (t) => {
+  await makeMap(server, "race");
+  const source = await makeStyledLayer(server, "race", "s", "#a { polygon-fill: #ff0000; }");
+  const writer = await newWriter(t);
   await writer.query("begin");
   await writer.query(`insert into layers.l${source.id} (geom) values (st_setsrid(st_point(1, 1), 4326))`);
   // The writer's commit work begins before the layer exists, and ends after it.
@@ -287,9 +293,7 @@ t.test("a virtual layer made while its source is written is not behind", async (
 t.test("who has the source's table for itself may take the map's row", async (t) => {
   await makeMap(server, "ended");
   const source = await makeStyledLayer(server, "ended", "s", "#a { polygon-fill: #ff0000; }");
-  const writer = new pg.Client({ connectionString: server.database.url });
-  await writer.connect();
-  t.teardown(() => writer.end());
+  const writer = await newWriter(t);
   // As an import at its end.
   await writer.query(`begin; lock table layers.l${source.id} in access exclusive mode`);
   const made = api("POST", "ended/layers/", {

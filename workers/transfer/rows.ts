@@ -9,11 +9,12 @@ import type { Transform } from "./srs.js";
 import { WkbGeometry } from "./wkb-geometry.js";
 
 const srid = 4326;
-/** Whether a string is another number where points stand between groups of digits. */
-const isGrouped = (text: string): boolean =>
-  text.includes(".") && /^\s*[+-]?[1-9]\d{0,2}\.\d{3}\s*$/.test(text);
 /** OID of the type int2 in pg_type. */
 const smallintOid = 21;
+
+/** Whether a string, which is short then, is another number where points stand between groups of digits. */
+const isGrouped = (text: string): boolean =>
+  text.length < 30 && /^\s*[+-]?[1-9]\d{0,2}\.\d{3}\s*$/.test(text);
 
 /**
  * Encodes features as rows of PostgreSQL's binary COPY format, see `StagingTable` for the columns. A row is begun, gets its

@@ -153,10 +153,9 @@ async function importFile(
     language: view.language,
     idAlias: services.config.idAlias,
   };
-  const source: Omit<ImportSource, "files"> = {
+  const source: Omit<ImportSource, "files" | "table"> = {
     srs: sent.srs,
     encoding: sent.encoding,
-    table: sent.table,
     oneTable: sent.one_table,
     columns: sent.columns,
     coordinates: sent.coordinates,
@@ -173,15 +172,13 @@ async function importFile(
     mayChangeColumns: mayChangeColumns({ ...context, layer }),
   }));
   if (sent.async) return startImports(services, context, imports, files);
-  const options = { mayChangeColumns: mayChangeColumns(context), signal: request.signal };
-  const imported = await importIntoLayer(
-    services,
-    { ...target, layerId: layer.id },
-    { ...source, files },
-    options,
-  ).catch((error: unknown) => {
-    throw isForm || headers()["x-filename"] !== undefined ? error : withFormatHint(error);
-  });
+  const [own] = imports as [(typeof imports)[number]];
+  const options = { mayChangeColumns: own.mayChangeColumns, signal: request.signal };
+  const imported = await importIntoLayer(services, own.target, { ...own.source, files }, options).catch(
+    (error: unknown) => {
+      throw isForm || headers()["x-filename"] !== undefined ? error : withFormatHint(error);
+    },
+  );
   await services.changes.propagate();
   return answerLayer(services, context, layer.id, { import: importResult(imported, sent.dry_run) });
 }
